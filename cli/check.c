@@ -69,12 +69,15 @@ typedef struct start {
 
 static void look_at_contacts(tnc_job* job, start* s)
 {
-    tn_why why = {0};
-    if (tn_stepper_evaluate(job->stepper, job->state, NULL, &why) == TN_ERR_DIVERGED)
-        snprintf(s->jam, sizeof s->jam, "%s", why.text);
+    tn_why          why    = {0};
+    tn_step_report  report = {0};
+    const tn_result result = tn_stepper_evaluate(job->stepper, job->state, &report, &why);
+    if (result == TN_ERR_DIVERGED) snprintf(s->jam, sizeof s->jam, "%s", why.text);
     tn_contact* contacts = tnc_job_contacts(job, &s->contact_count);
     for (int i = 0; i < s->contact_count; ++i) {
         if (!(-contacts[i].gap > s->deepest)) continue;
+        if (result == TN_OK && -contacts[i].gap > report.deepest)
+            continue; // soft: it needs some depth
         s->deepest = -contacts[i].gap;
         s->body1   = contacts[i].body1;
         s->body2   = contacts[i].body2;

@@ -134,10 +134,14 @@ static bool apply_settings(tnc_job* job, const tnc_options* options)
     return apply_options(job, options, true) && apply_options(job, options, false);
 }
 
-static tn_result prepare(tnc_job* job, tn_why* why)
+static tn_result prepare(tnc_job* job, bool simulates, tn_why* why)
 {
     tn_result result = tn_scene_compile(job->scene, &job->model, why);
     if (result == TN_OK) result = tn_stepper_create(job->model, &job->settings, &job->stepper, why);
+    if (result == TN_ERR_UNSUPPORTED && !simulates) { // forces with bounds: only the default method
+        job->settings.method = TN_METHOD_AUTO;
+        result               = tn_stepper_create(job->model, &job->settings, &job->stepper, why);
+    }
     if (result != TN_OK) return result;
     result = tn_state_create(job->model, &job->state);
     if (result != TN_OK) why->result = result;
@@ -148,7 +152,8 @@ static int prepare_job(tnc_job* job, const tnc_options* options)
 {
     tn_why why = {0};
     if (!apply_settings(job, options)) return TNC_WRONG;
-    const int code = tnc_exit_code(prepare(job, &why));
+    const int code =
+        tnc_exit_code(prepare(job, (options->command->traits & TNC_SIMULATES) != 0, &why));
     if (code != TNC_DONE) tnc_complain_why(job->origin, &why);
     return code;
 }

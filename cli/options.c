@@ -55,6 +55,8 @@ static const option option_list[] = {
     {"--h", "S", TNC_HAS_MECHANISM, OPTION_SETTING, KEY("h"),
      "step [s] (default: what the scene says, else 1/60 by auto, 0.001 by a method that is named)"},
     {"--duration", "S", TNC_HAS_MECHANISM, OPTION_SETTING, KEY("duration"), "simulated time [s]"},
+    {"--accuracy", "A", TNC_HAS_MECHANISM, OPTION_SETTING, KEY("accuracy"),
+     "split steps until their error is below A of the size of the mechanism (auto, impulse)"},
     {"--set", "KEY=VALUE", TNC_HAS_MECHANISM, OPTION_PAIR, KEY(NULL),
      "any method setting (tenon help settings lists them)"},
     {"--report", "FILE", TNC_REPORTS, OPTION_TEXT, AT(report),

@@ -246,6 +246,8 @@ static bool open_evaluator(plotter* p, const tnc_job* job)
     settings.method =
         TN_METHOD_MULTIPLIER; // accelerations and reactions are the same for every method
     if (tn_stepper_create(job->model, &settings, &p->evaluator, &why) == TN_OK) return true;
+    settings.method = TN_METHOD_AUTO; // forces with bounds
+    if (tn_stepper_create(job->model, &settings, &p->evaluator, &why) == TN_OK) return true;
     tnc_complain_why(job->origin, &why);
     return false;
 }

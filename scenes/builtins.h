@@ -7,7 +7,7 @@
 extern const tns_builtin tns_chain, tns_pendulum, tns_spring_pendulum, tns_tree, tns_spider,
     tns_planar_web;
 extern const tns_builtin tns_hand, tns_robot, tns_humanoid, tns_crowd, tns_plant, tns_hair;
-extern const tns_builtin tns_differential, tns_rod_and_block;
+extern const tns_builtin tns_differential, tns_rod_and_block, tns_planetary, tns_delta, tns_car;
 extern const tns_builtin tns_fourbar, tns_slider_crank, tns_peaucellier, tns_scissor,
     tns_strandbeest;
 extern const tns_builtin tns_octahedron, tns_octahedron_tube, tns_octahedron_cube, tns_bricard;

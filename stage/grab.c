@@ -1,9 +1,9 @@
 // grab: stiffness of the spring of a handle. It should move the whole mechanism, so it follows from
 // the mass of all bodies connected with the grabbed one: k = M (2 pi f)^2, well damped. The
-// implicit and the adaptive method are stable for any spring; in the others a spring on a mass m is
-// stable only for h^2 k / m < 4. The effective mass of the point, including its joints, is
-// measured: by an impulse along each axis, on a copy of the state; the largest response gives the
-// smallest mass.
+// implicit and the adaptive method, and the impulse method with implicit springs, as `auto` has
+// them, are stable for any spring; in the others a spring on a mass m is stable only for
+// h^2 k / m < 4. The effective mass of the point, including its joints, is measured: by an impulse
+// along each axis, on a copy of the state; the largest response gives the smallest mass.
 #include "stage/inside.h"
 
 #include <math.h>
@@ -98,15 +98,22 @@ static tn_vec3 arm_of(const tn_state* state, int handle)
     return (tn_vec3){held.point.x - x.x, held.point.y - x.y, held.point.z - x.z};
 }
 
+static bool is_explicit(const tn_stepper* stepper)
+{
+    const tn_method method = tn_stepper_method(stepper);
+    tn_solver       solver;
+    if (method != TN_METHOD_IMPULSE) return method == TN_METHOD_MULTIPLIER;
+    return tn_stepper_solver(stepper, &solver) != TN_OK || solver.springs == TN_SPRINGS_EXPLICIT;
+}
+
 tn_result tng_grab(tng_stage* stage, int handle, tn_body_id body, tn_vec3 point)
 {
-    tn_state*       state  = stage->machine.state;
-    const tn_method method = tn_stepper_method(stage->machine.stepper);
-    const double    omega = 2 * 3.14159265358979323846 * frequency, h = stage->settings.h;
-    double          mass = mass_of_part(stage, body), k = mass * omega * omega;
-    tn_result       result = tn_state_grab(state, handle, body, point, k, 0);
+    tn_state*    state = stage->machine.state;
+    const double omega = 2 * 3.14159265358979323846 * frequency, h = stage->settings.h;
+    double       mass = mass_of_part(stage, body), k = mass * omega * omega;
+    tn_result    result = tn_state_grab(state, handle, body, point, k, 0);
     if (result != TN_OK) return result;
-    if (method == TN_METHOD_MULTIPLIER || method == TN_METHOD_IMPULSE) {
+    if (is_explicit(stage->machine.stepper)) {
         const double answer = largest_answer(stage, body, arm_of(state, handle));
         mass = answer > 0 ? fmin(mass, 1 / answer) : tn_model_body_mass(stage->machine.model, body);
         k    = fmin(k, share * mass / (h * h));

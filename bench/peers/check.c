@@ -61,6 +61,20 @@ TEST(depth_over_a_plane)
                0.2 - 0.5 * sin(a), 1e-15);
 }
 
+TEST(depth_of_a_ball_in_a_box)
+{
+    const peer_shape ball = shape(TN_SHAPE_SPHERE, 0, 0.3, 0, 0),
+                     box  = shape(TN_SHAPE_BOX, 1, 1, 2, 3);
+    const double a        = 0.7;
+    CHECK_NEAR(depth_of(ball, at(1.2, 0.5, -2), box, at(0, 0, 0)), 0.1, 1e-15);
+    CHECK_NEAR(depth_of(box, at(0, 0, 0), ball, at(1.1, 2.1, 0)), 0.3 - 0.1 * sqrt(2), 1e-15);
+    CHECK_NEAR(depth_of(ball, at(0.8, 0, 0), box, at(0, 0, 0)), 0.5, 1e-15);
+    // Turned about y, its face x = 1 has the normal (cos a, 0, -sin a).
+    CHECK_NEAR(
+        depth_of(ball, at(1.2 * cos(a), 0, -1.2 * sin(a)), box, turned(at(0, 0, 0), 0, 1, 0, a)),
+        0.1, 1e-15);
+}
+
 static double uniform(uint64_t* seed)
 {
     *seed = *seed * 6364136223846793005U + 1442695040888963407U;

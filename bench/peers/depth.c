@@ -3,6 +3,7 @@
 //     plane over sphere, capsule, box, cylinder    the lowest point
 //     sphere and capsule, any two                  radii less the distance of their segments
 //     box and box                                  the least overlap over 15 axes
+//     sphere and box                               the nearest point of the box, or its nearest face
 #include "peer.h"
 
 #include <math.h>
@@ -120,6 +121,19 @@ static double box_depth(const placed* p, const placed* q)
     return least;
 }
 
+// Ball in a box: from the nearest point of the box; from inside, the nearest face.
+static double ball_in_box(const placed* ball, const placed* box)
+{
+    double d[3], outside = 0, inside = HUGE_VAL;
+    for (int k = 0; k < 3; ++k) d[k] = ball->x[k] - box->x[k];
+    for (int k = 0; k < 3; ++k) {
+        const double out = fabs(dot(d, box->z[k])) - box->shape->size[k];
+        outside += out > 0 ? out * out : 0;
+        inside = fmin(inside, -out);
+    }
+    return ball->shape->size[0] + (outside > 0 ? -sqrt(outside) : inside);
+}
+
 double peer_pair_depth(const peer_plain* d, int shape1, int shape2, const peer_pose* poses)
 {
     const placed p = place(&d->shapes[shape1], poses), q = place(&d->shapes[shape2], poses);
@@ -128,6 +142,10 @@ double peer_pair_depth(const peer_plain* d, int shape1, int shape2, const peer_p
     if (is_round(p.shape) && is_round(q.shape))
         return p.shape->size[0] + q.shape->size[0] -
                segment_distance(&p, half_segment(p.shape), &q, half_segment(q.shape));
+    if (p.shape->type == TN_SHAPE_SPHERE && q.shape->type == TN_SHAPE_BOX)
+        return ball_in_box(&p, &q);
+    if (q.shape->type == TN_SHAPE_SPHERE && p.shape->type == TN_SHAPE_BOX)
+        return ball_in_box(&q, &p);
     if (p.shape->type == TN_SHAPE_BOX && q.shape->type == TN_SHAPE_BOX) return box_depth(&p, &q);
     return NAN;
 }

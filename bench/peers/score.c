@@ -151,9 +151,10 @@ static bool within(const peer_work* w, const run_result* r)
 // row must be too slow. The line is then that of the first of them: the least that it would cost.
 static void search(stage* s, int setup, double best, line* l)
 {
-    const double patience = fmin(s->plan->patience, fmax(0.1, s->plan->pruned * best));
-    bool         held     = false; // at some step
-    int          k = l->work->kind == WORK_CONTACT ? 4 : 2, slow = 0;
+    const double most     = fmax(s->plan->patience, s->on.work->patience),
+                 patience = fmin(most, fmax(0.1, s->plan->pruned * best));
+    bool held             = false; // at some step
+    int  k = l->work->kind == WORK_CONTACT ? 4 : 2, slow = 0;
     while (ldexp(RUN_SAMPLES, -k) > l->work->duration) ++k;
     line first = {0};
     for (l->status = "never"; k <= FINEST; ++k) {
@@ -178,13 +179,15 @@ static void search(stage* s, int setup, double best, line* l)
 
 // ---- Times ---------------------------------------------------------------------------------------
 
-// Short runs more than once: many short times have a good median.
+// Short runs more than once: many short times have a good median. With contact, steps of the fall say nothing of those of
+// the pile: whole runs, and of crowds the one that was measured.
 static void time_turn(stage* s, int setup, line* l, double limit)
 {
     const double   a_step = l->result.steps > 0 ? l->result.seconds / l->result.steps : 1;
     const double   whole  = l->h > 0 ? l->work->duration / l->h : 0;
-    const int      steps  = (int)fmax(8, fmin(whole, limit / fmax(a_step, 1e-7)));
-    const run_task task   = {.h = l->h, .steps = steps, .patience = 10 * limit + 5};
+    const bool     all    = l->work->kind == WORK_CONTACT;
+    const int      steps  = (int)fmax(8, all ? whole : fmin(whole, limit / fmax(a_step, 1e-7)));
+    const run_task task   = {.h = l->h, .steps = steps, .patience = 10 * limit + 20};
     for (int i = 0; i < 4 && (i == 0 || (i + 1) * steps * a_step < 0.1 * limit); ++i) {
         const run_result t = run_trial(&s->hosts[setup], &task);
         if (t.steps > 0 && t.end <= RUN_CUT && l->times < TIMES_MAX)
@@ -224,7 +227,7 @@ static void equal_lines(stage* s)
     }
     for (int r = 0; r < s->plan->repeats; ++r)
         for (int i = 0; i < peer_setup_count; ++i)
-            if (strcmp(lines[i].status, "ok") == 0)
+            if (strcmp(lines[i].status, "ok") == 0 && s->on.work->patience == 0)
                 time_turn(s, i, &lines[i], s->plan->quick ? 0.1 : 0.4);
     for (int i = 0; i < peer_setup_count; ++i)
         if (!s->shut[i] || lines[i].result.why[0]) print_line(&lines[i]);

@@ -1,7 +1,7 @@
 // setups: every engine with its options, by the names of the tables. More than one for an engine where
 // another choice is faster or more exact somewhere: the score takes the best of a family. 1e-6: joints
 // closed to a micrometre, a thousandth of the bars, where the default is a thousandth of that; 2e-3: to
-// 0.4 mm, where bars are 5 mm.
+// 0.4 mm, where bars are 5 mm. auto: nothing is set at all.
 #include "peer.h"
 
 #include <stddef.h>
@@ -15,12 +15,15 @@
         family, name, &engine, {__VA_ARGS__}, most, limit, false \
     }
 
+#ifndef PEERS_ALONE
 static const char dense[]  = "its mass matrix of a chain is full: n^3",
                   matrix[] = "one dense matrix of all rows", slow[] = "takes minutes to build",
                   tensors[] = "its Data holds n^3 numbers";
+#endif
 
 // clang-format off
 const peer_setup peer_setups[] = {
+    TENON("auto", ""),
     TENON("multiplier", "method=multiplier"),
     TENON("multiplier 1e-6", "method=multiplier multiplier.tolerance=1e-6"),
     TENON("impulse", "method=impulse"),
@@ -32,8 +35,10 @@ const peer_setup peer_setups[] = {
     TENON("adaptive", "method=adaptive"),
     TENON("adaptive Euler", "method=adaptive adaptive.integrator=euler"),
     TENON("adaptive RK4", "method=adaptive adaptive.integrator=rk4"),
+    {"Tenon", "Tenon auto forward", &peer_tenon_forward, {.settings = ""}, 0, NULL, true},
     {"Tenon", "Tenon forward", &peer_tenon_forward, {.settings = "method=multiplier"}, 0, NULL, true},
     {"Tenon", "Tenon adaptive forward", &peer_tenon_forward, {.settings = "method=adaptive"}, 0, NULL, true},
+#ifndef PEERS_ALONE
     LARGE("ODE", "ODE WorldStep", peer_ode, 150, matrix, .erp = 0.2, .cfm = 1e-10),
     LARGE("ODE", "ODE QuickStep 20", peer_ode, 0, NULL, .iterations = 20, .erp = 0.2, .cfm = 1e-10),
     LARGE("ODE", "ODE QuickStep 200", peer_ode, 0, NULL, .iterations = 200, .erp = 0.2, .cfm = 1e-10),
@@ -52,6 +57,7 @@ const peer_setup peer_setups[] = {
 #ifdef PEERS_PINOCCHIO
     LARGE("Pinocchio", "Pinocchio Euler", peer_pinocchio, 305, tensors, .integrator = 0),
     LARGE("Pinocchio", "Pinocchio RK4", peer_pinocchio, 305, tensors, .integrator = 1),
+#endif
 #endif
 };
 // clang-format on

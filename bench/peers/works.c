@@ -9,6 +9,7 @@
 #include <string.h>
 
 static const double      friction = 0.5, WALK = 2.73; // [m] in 4 s: Tenon impulse, MuJoCo
+static const double      CALM    = 0.3;               // [m/s]
 static const tns_surface surface = {0.5, 0};
 
 static tn_scene* start(const char* name, bool floor)
@@ -339,19 +340,181 @@ tn_scene* work_ragdolls(double count)
     return scene;
 }
 
+// ---- Crowds --------------------------------------------------------------------------------------
+
+// Root mean square of the speeds.
+static double agitation(const peer_plain* p, const peer_pose* end)
+{
+    double sum = 0;
+    int    n   = 0;
+    for (int i = 1; i < p->body_count; ++i) {
+        if (p->bodies[i].fixed) continue;
+        sum += speed(&end[i]) * speed(&end[i]);
+        ++n;
+    }
+    return n > 0 ? sqrt(sum / n) : 0;
+}
+
+// All lie calmly, no farther than so many metres from the middle, and no higher.
+static bool lie_within(const peer_plain* p, const peer_pose* end, double far, double high)
+{
+    for (int i = 1; i < p->body_count; ++i) {
+        const double* x = end[i].x;
+        if (!p->bodies[i].fixed && !(fabs(x[0]) < far && fabs(x[1]) < far && x[2] < high))
+            return false;
+    }
+    return agitation(p, end) < CALM;
+}
+
+// Lying on backs and bellies in the air, four to a layer as bricks are laid, none touching another.
+tn_scene* work_pile(double count)
+{
+    static const double apart = 2.1, layer = 0.6;
+    tn_scene*           scene = start("pile", true);
+    for (int i = 0; i < count; ++i) {
+        const double shift  = 0.25 * apart * (i / 4 % 2 == 0 ? -1 : 1),
+                     x      = apart * (i % 2 == 0 ? -0.5 : 0.5) + shift,
+                     y      = apart * (i / 2 % 2 == 0 ? -0.5 : 0.5) + shift;
+        const tn_quat lying = tns_quat_mul(tns_turn_about(TNS_Z, 0.6180339887498949 * i),
+                                           tns_turn_about(TNS_Y, i % 3 == 0 ? 0.25 : -0.25));
+        add_ragdoll(scene, i + 1, (tn_frame){tns_vec(x, y, 0.6 + layer * (i / 4)), lying});
+    }
+    exclude_overlaps(scene);
+    return scene;
+}
+
+static bool pile_lies(const peer_plain* p, const peer_pose* end)
+{
+    return lie_within(p, end, 6, 3);
+}
+
+// Glass balls of 8 cm fall into a bin of 60 cm, five times five to a layer, every layer off the one below.
+static const double bin = 0.3, wall = 0.1, marble = 0.04;
+
+tn_scene* work_marbles(double count)
+{
+    tn_scene*    scene = start("bin", true);
+    tn_shape_def ball  = tn_default_shape_def(TN_SHAPE_SPHERE);
+    ball.radius        = marble;
+    for (int side = 0; side < 4; ++side) {
+        const double  way   = bin + wall;
+        const tn_vec3 out   = side < 2 ? tns_vec(side == 0 ? way : -way, 0, 1)
+                                       : tns_vec(0, side == 2 ? way : -way, 1);
+        tn_shape_def  shape = tns_box_shape(side < 2 ? tns_vec(wall, bin + 2 * wall, 1)
+                                                     : tns_vec(bin + 2 * wall, wall, 1));
+        shape.friction = friction, shape.restitution = 0;
+        tns_fixed(scene, tns_name("wall%d", side + 1).text, tns_frame(out), shape);
+    }
+    for (int i = 0; i < count; ++i) {
+        const int    layer = i / 25;
+        const double off = 0.011 * (layer % 3 - 1), pitch = 0.105;
+        tns_solid(scene, tns_name("marble%d", i + 1).text,
+                  tns_frame(tns_vec(off + pitch * (i % 5 - 2), pitch * (i / 5 % 5 - 2) - 0.6 * off,
+                                    0.1 + pitch * layer)),
+                  TNS_AT_REST, 0.7, ball, surface);
+    }
+    return scene;
+}
+
+static bool marbles_lie(const peer_plain* p, const peer_pose* end)
+{
+    return lie_within(p, end, bin, 2);
+}
+
+// Ten metres of links that touch each other, let go from the horizontal, one end held a metre above the floor.
+tn_scene* work_floor_chain(double links)
+{
+    tn_scene*       scene = start("floor_chain", true);
+    const tns_links chain = {.count    = (int)links,
+                             .start    = tns_vec(0, 0, 1),
+                             .step     = tns_vec(0.1, 0, 0),
+                             .radius   = 0.02,
+                             .mass     = 0.1,
+                             .joint    = TN_JOINT_BALL,
+                             .axis     = TNS_Y,
+                             .touching = &surface};
+    tns_add_links(scene, &chain);
+    return scene;
+}
+
+static bool chain_lies(const peer_plain* p, const peer_pose* end)
+{
+    return lie_within(p, end, 11, 1.1);
+}
+
+// ---- A car ---------------------------------------------------------------------------------------
+
+// Each wheel is held by two arms, which turn about axes along the car, and an upright between them: a four-bar. A
+// spring stands in the hinge of the lower arm, slack at the start. Wheels are balls; all four are driven.
+static const double drive = 5, wheel = 0.3; // [rad/s], [m]
+
+static void add_corner(tn_scene* scene, tn_body_id frame, int corner)
+{
+    const double  x = corner < 2 ? 1.2 : -1.2, side = corner % 2 == 0 ? 1 : -1;
+    const tn_vec3 low = tns_vec(x, 0.4 * side, 0.34), low_end = tns_vec(x, 0.75 * side, 0.28),
+                  high = tns_vec(x, 0.45 * side, 0.56), high_end = tns_vec(x, 0.72 * side, 0.54),
+                  hub     = tns_vec(x, 0.85 * side, wheel);
+    tn_shape_def     ball = tn_default_shape_def(TN_SHAPE_SPHERE);
+    const tn_body_id lower =
+                         tns_rod(scene, tns_name("lower%d", corner).text, low, low_end, 0.02, 4),
+                     upper =
+                         tns_rod(scene, tns_name("upper%d", corner).text, high, high_end, 0.02, 3),
+                     upright = tns_rod(scene, tns_name("upright%d", corner).text, low_end, high_end,
+                                       0.03, 8);
+    ball.radius              = wheel;
+    const tn_body_id rolls   = tns_solid(scene, tns_name("wheel%d", corner).text, tns_frame(hub),
+                                         TNS_AT_REST, 15, ball, surface);
+    tn_joint_def     spring  = tns_joint(TN_JOINT_HINGE, frame, lower, low, TNS_X);
+    tn_joint_def     motor   = tns_joint(TN_JOINT_MOTOR, upright, rolls, hub, TNS_Y);
+    spring.name              = tns_name("spring%d", corner).text;
+    spring.stiffness         = 4000;
+    tn_scene_add_joint(scene, &spring);
+    tns_joint_at(scene, tns_name("high%d", corner).text, TN_JOINT_HINGE, frame, upper, high, TNS_X);
+    tns_joint_at(scene, tns_name("foot%d", corner).text, TN_JOINT_HINGE, lower, upright, low_end,
+                 TNS_X);
+    tns_joint_at(scene, tns_name("head%d", corner).text, TN_JOINT_HINGE, upper, upright, high_end,
+                 TNS_X);
+    motor.name     = tns_name("drive%d", corner).text;
+    motor.of       = TN_JOINT_HINGE;
+    motor.velocity = drive;
+    tn_scene_add_joint(scene, &motor);
+}
+
+tn_scene* work_car(double unused)
+{
+    tn_scene* scene = start("car", true);
+    (void)unused;
+    const tn_body_id frame =
+        tns_box(scene, "frame", tns_frame(tns_vec(0, 0, 0.5)), tns_vec(1.5, 0.35, 0.15), 400);
+    for (int corner = 0; corner < 4; ++corner) add_corner(scene, frame, corner);
+    return scene;
+}
+
+// It has gone straight on as its wheels turn, to a fifth, and its frame is level and no lower than 0.4 m.
+static bool car_drives(const peer_plain* p, const peer_pose* end)
+{
+    const double z[3] = {0, 0, 1}, way = 4 * drive * wheel;
+    double       up[3];
+    peer_turn(end[1].q, z, up);
+    return up[2] > 0.97 && end[1].x[2] > 0.4 && fabs(end[1].x[1]) < 0.2 &&
+           fabs(end[1].x[0] - p->bodies[1].start.x[0] - way) < 0.2 * way;
+}
+
 // ---- The list ------------------------------------------------------------------------------------
 
 // clang-format off
 #define CHAIN(n, seconds, quick) \
-    {"W1", "n=" #n, WORK_MOTION, seconds, 0.1 * n, 1e-3, quick, "chain:n=" #n, NULL, 0, NULL, NULL, NULL}
+    {"W1", "n=" #n, WORK_MOTION, seconds, 0.1 * n, 1e-3, quick, "chain:n=" #n, NULL, 0, NULL, NULL, NULL, 0}
 #define STIFF(k, rigid, quick) \
-    {"W2", "k=" #k, WORK_MOTION, 2, 1, 1e-2, quick, NULL, stiff_chain, k, rigid, NULL, NULL}
+    {"W2", "k=" #k, WORK_MOTION, 2, 1, 1e-2, quick, NULL, stiff_chain, k, rigid, NULL, NULL, 0}
 #define MASS(ratio, quick) \
-    {"W5", "ratio=" #ratio, WORK_MOTION, 1, 1, 1e-3, quick, NULL, heavy_tip, ratio, NULL, NULL, NULL}
+    {"W5", "ratio=" #ratio, WORK_MOTION, 1, 1, 1e-3, quick, NULL, heavy_tip, ratio, NULL, NULL, NULL, 0}
 #define SPEC(work, name, seconds, size, bar, quick, spec) \
-    {work, name, WORK_MOTION, seconds, size, bar, quick, spec, NULL, 0, NULL, NULL, NULL}
+    {work, name, WORK_MOTION, seconds, size, bar, quick, spec, NULL, 0, NULL, NULL, NULL, 0}
 #define TOUCH(name, seconds, bar, quick, build, value, stood) \
-    {"W8", name, WORK_CONTACT, seconds, 1, bar, quick, NULL, build, value, NULL, NULL, stood}
+    {"W8", name, WORK_CONTACT, seconds, 1, bar, quick, NULL, build, value, NULL, NULL, stood, 0}
+#define CROWD(name, seconds, bar, build, value, stood) \
+    {"W8", name, WORK_CONTACT, seconds, 1, bar, false, NULL, build, value, NULL, NULL, stood, 20}
 
 const peer_work peer_works[] = {
     CHAIN(10, 0.5, true), CHAIN(30, 0.5, false), CHAIN(100, 0.5, true), CHAIN(300, 0.5, false),
@@ -362,19 +525,23 @@ const peer_work peer_works[] = {
     SPEC("W4", "300 hinges", 0.5, 30, 1e-3, true, "pendulum"),
     MASS(1, false), MASS(1e2, true), MASS(1e4, false), MASS(1e6, true),
     SPEC("W6", "four-bar", 2, 1, 1e-3, true, "fourbar"),
-    {"W6", "scissor 10", WORK_MOTION, 1, 1, 1e-3, true, NULL, work_scissor, 10, NULL, NULL, NULL},
-    {"W6", "scissor 50", WORK_MOTION, 1, 1, 1e-3, false, NULL, work_scissor, 50, NULL, NULL, NULL},
-    {"W6", "scissor 200", WORK_MOTION, 0.5, 1, 1e-3, false, NULL, work_scissor, 200, NULL, NULL, NULL},
+    {"W6", "scissor 10", WORK_MOTION, 1, 1, 1e-3, true, NULL, work_scissor, 10, NULL, NULL, NULL, 0},
+    {"W6", "scissor 50", WORK_MOTION, 1, 1, 1e-3, false, NULL, work_scissor, 50, NULL, NULL, NULL, 0},
+    {"W6", "scissor 200", WORK_MOTION, 0.5, 1, 1e-3, false, NULL, work_scissor, 200, NULL, NULL, NULL, 0},
     SPEC("W6", "strandbeest", 2, 1, 1e-3, true, "strandbeest:motor=0"),
-    {"W7", "36-dof humanoid", WORK_FORWARD, 0, 1, 1e-9, true, NULL, humanoid, 0, NULL, bend, NULL},
-    {"W7", "falling humanoid", WORK_MOTION, 2, 1, 1e-3, true, NULL, humanoid, 0, NULL, bend, NULL},
+    {"W7", "36-dof humanoid", WORK_FORWARD, 0, 1, 1e-9, true, NULL, humanoid, 0, NULL, bend, NULL, 0},
+    {"W7", "falling humanoid", WORK_MOTION, 2, 1, 1e-3, true, NULL, humanoid, 0, NULL, bend, NULL, 0},
     TOUCH("rod on stop", 4, 5e-3, true, work_rod, 0, rod_stands),
     TOUCH("strandbeest walks", 4, 5e-3, true, work_beast, 6, beast_walks),
     TOUCH("20 boxes", 4, 5e-3, true, work_stack, 20, stack_stands),
     TOUCH("ragdoll", 4, 5e-3, true, work_ragdolls, 1, rests),
-    TOUCH("8 ragdolls", 8, 5e-3, false, work_ragdolls, 8, rests),
-    {"W9", "3 hinges", WORK_ENERGY, 32, 0.3, 1e-2, true, "chain:n=3,joint=hinge", NULL, 0, NULL, NULL, NULL},
-    {"W9", "four-bar", WORK_ENERGY, 32, 1, 1e-2, true, "fourbar", NULL, 0, NULL, NULL, NULL},
+    CROWD("pile of 20", 4, 5e-3, work_pile, 20, pile_lies),
+    CROWD("pile of 50", 4, 5e-3, work_pile, 50, pile_lies),
+    CROWD("200 marbles", 4, 5e-3, work_marbles, 200, marbles_lie),
+    TOUCH("car", 4, 5e-3, true, work_car, 0, car_drives),
+    CROWD("chain on floor", 4, 5e-3, work_floor_chain, 100, chain_lies),
+    {"W9", "3 hinges", WORK_ENERGY, 32, 0.3, 1e-2, true, "chain:n=3,joint=hinge", NULL, 0, NULL, NULL, NULL, 0},
+    {"W9", "four-bar", WORK_ENERGY, 32, 1, 1e-2, true, "fourbar", NULL, 0, NULL, NULL, NULL, 0},
 };
 // clang-format on
 const int peer_work_count = sizeof peer_works / sizeof *peer_works;

@@ -31,6 +31,7 @@ typedef struct peer_work {
     bool (*prepare)(peer_scene* scene, tn_why* why);
     /// Contact: was it as it should be at the end?
     bool (*stood)(const peer_plain* p, const peer_pose* end);
+    double patience; ///< processor time that a run may take [s]; 0: as others
 } peer_work;
 
 extern const peer_work peer_works[];
@@ -50,5 +51,9 @@ tn_scene* work_scissor(double segments); ///< hanging, without its springs
 tn_scene* work_rod(double unused);       ///< 7.5 t at the end of a rod that falls on a stop
 tn_scene* work_stack(double boxes);
 tn_scene* work_ragdolls(double count);
+tn_scene* work_pile(double count);    ///< ragdolls, four to a layer
+tn_scene* work_marbles(double count); ///< in a bin
+tn_scene* work_floor_chain(double links);
+tn_scene* work_car(double unused); ///< four wheels on wishbones, driven
 
 #endif

@@ -118,13 +118,15 @@ typedef struct tn_shape_def {
     double        restitution;       ///< 0..1
     double        rolling_friction;  ///< resisting torque per normal force [m]
     double        spinning_friction; ///< the same about the normal [m]
-    tn_vec3       surface_velocity;  ///< conveyor belt: of the surface, in the shape's frame [m/s]
-    int           group;             ///< 0..31
-    uint32_t      collides_with;     ///< bit g: touches shapes of group g whose bits say so, too
-    double        density;           ///< [kg/m^3]; TN_UNSET: none given
-    tn_vec3       color;             ///< red, green, blue in 0..1; x unset: the viewer's choice
-    bool          collide;           ///< false: it has mass and is drawn, but touches nothing
-    uint32_t      cookie;            ///< proof that the defaults were taken; do not set
+    double        stiffness; ///< of each point of contact [N/m]: soft contact; TN_UNSET: hard
+    double        damping;   ///< of soft contact [N s/m]
+    tn_vec3       surface_velocity; ///< conveyor belt: of the surface, in the shape's frame [m/s]
+    int           group;            ///< 0..31
+    uint32_t      collides_with;    ///< bit g: touches shapes of group g whose bits say so, too
+    double        density;          ///< [kg/m^3]; TN_UNSET: none given
+    tn_vec3       color;            ///< red, green, blue in 0..1; x unset: the viewer's choice
+    bool          collide;          ///< false: it has mass and is drawn, but touches nothing
+    uint32_t      cookie;           ///< proof that the defaults were taken; do not set
 } tn_shape_def;
 
 typedef struct tn_body_table tn_body_table;
@@ -273,7 +275,10 @@ typedef struct tn_joint_def {
     tn_limit limit;
     double   friction; ///< dry, on every free coordinate [N m or N]; smoothed about zero speed
     double   friction_speed; ///< speed at which 71 % of it is reached [rad/s or m/s]
-    double   restitution;    ///< 0..1, of impacts on hard limits and of ropes that become taut
+    double   force_low,
+        force_high;       ///< what a motor can exert, or a spring and damper together on one
+                          ///< free coordinate [N m or N]; infinite: no bound
+    double   restitution; ///< 0..1, of impacts on hard limits and of ropes that become taut
     tn_role  role;
     void*    user_data; ///< yours: the library only keeps it; not written to files
     uint32_t cookie;    ///< proof that the defaults were taken; do not set
@@ -450,6 +455,7 @@ typedef struct tn_pair_def {
     double     friction;                            ///< Coulomb's coefficient
     double     restitution;                         ///< 0..1
     double     rolling_friction, spinning_friction; ///< resisting torque per normal force [m]
+    double     stiffness, damping;                  ///< of each point: soft contact [N/m, N s/m]
     uint32_t   cookie; ///< proof that the defaults were taken; do not set
 } tn_pair_def;
 

@@ -155,9 +155,11 @@ typedef struct tn_adaptive_settings {
 } tn_adaptive_settings;
 
 typedef struct tn_settings {
-    tn_method              method;
-    double                 h;        ///< step [s]
-    double                 duration; ///< [s]
+    tn_method method;
+    double    h;        ///< step [s]
+    double    duration; ///< [s]
+    double    accuracy; ///< error that a step may make, relative to the size of the
+                        ///< mechanism; 0: not controlled. auto and impulse only
     tn_multiplier_settings multiplier;
     tn_impulse_settings    impulse;
     tn_implicit_settings   implicit;

@@ -23,7 +23,8 @@ TN_API size_t                 tn_stepper_bytes(const tn_stepper* stepper); ///< 
 /// The linear algebra that a stepper uses.
 typedef struct tn_solver {
     tn_formulation   formulation; ///< what `auto` became
-    tn_implicit_form form; ///< method implicit: what `auto` became; the tree form has no matrix
+    tn_implicit_form form;    ///< method implicit: what `auto` became; the tree form has no matrix
+    tn_springs       springs; ///< method impulse: what method `auto` chose
     double           factor_flops;   ///< of one factorisation and what it needs, predicted
     double           matrix_numbers; ///< of what is factored: one triangle with its diagonal
     double           factor_numbers; ///< likewise of the factor: the rest is fill
@@ -142,7 +143,8 @@ typedef struct tn_step_report {
     double complementarity; ///< largest violation of the conditions on them
     // What is worth a look.
     double energy_gain; ///< energy from nowhere: its change less the work of loads, drives, keys
-                        ///< and handles; negative: lost [J]. Method impulse (and auto) only
+                        ///< and handles; negative: lost [J]. Method auto, and impulse with
+                        ///< implicit springs, only; 0 with user-defined bodies
     tn_suspect suspects[TN_SUSPECT_COUNT]; ///< by kind
     tn_phases  phases;                     ///< of this step
 

@@ -66,6 +66,8 @@ static void soften(const tni_scene_view* at, const tni_prediction* predicted, tn
         const tni_mat3 P  = slope(drag, v);
         tni_write3(soft.f, tni_add(force_at(drag, v), tni_mul(&P, go)));
         tni_soft_block(soft.D, n, 0, 1, &P);
+        tni_write3(soft.known,
+                   tni_scale(at->time - predicted->time, wind_at(drag, predicted->time)));
         if (n == 6) {
             tni_soft_rotation(body, &at->views[drag->body], soft.J[1] + 3 * dim);
             tni_soft_block(soft.D, n, 3, drag->angular, &one);

@@ -19,11 +19,14 @@ typedef struct tni_scene_view {
     const double*   z; ///< last joint coordinates, so that angles count full turns
     const tni_view* views;
     const tn_state* state;
-    bool            flying; ///< free flight already keeps angular momentum: no inertial forces
+    bool
+        bounded; ///< dry friction of joints is a row elsewhere, and springs of joints end at their bounds
+    bool   flying; ///< free flight already keeps angular momentum: no inertial forces
     double within; ///< clamp joint damping so that it cannot reverse the motion within this time
                    ///< [s]; 0: do not
     tni_cut_damper*   cut;    ///< takes the damper that this clamps most; NULL: nobody asks
     const tni_inputs* inputs; ///< target poses and handles set by the user; NULL: none
+    bool forces_only; ///< of what is softened, f and active_limits are asked for and nothing else
 } tni_scene_view;
 
 /// The configuration of a state; bodies are evaluated one by one.
@@ -109,8 +112,9 @@ void tni_body_forces(const tni_scene_view* at, int body, double* f);
 void tni_other_forces(const tni_scene_view* at, double* f);
 /// Whether any force depends on velocities, inertial ones aside.
 bool tni_forces_have_damping(const tn_model* model);
-/// The energies that tn_state_energy() reports.
+/// The energies that tn_state_energy() reports; the elastic one alone.
 tn_energy tni_energy(const tni_scene_view* at);
+double    tni_elastic_energy(const tni_scene_view* at);
 /// f = sum of all forces.
 void tni_forces(const tni_scene_view* at, double* f);
 
@@ -147,9 +151,12 @@ struct tni_soft {
     unsigned      active_limits; ///< active one-sided limits, as bits
     tn_vec3       line;          ///< springs with a length: unit vector that f is along; else 0
     double        f[TNI_SOFT_ROWS_MAX];
-    double        K[TNI_SOFT_ROWS_MAX * TNI_SOFT_ROWS_MAX]; ///< row_count x row_count, row-major
-    double        D[TNI_SOFT_ROWS_MAX * TNI_SOFT_ROWS_MAX];
-    double        J[2][TNI_SOFT_ROWS_MAX * TNI_DIM_MAX]; ///< row_count x dim of the body, row-major
+    double        known
+        [TNI_SOFT_ROWS_MAX]; ///< prescribed displacement along the rows until the end of the step
+    double drive[TNI_SOFT_ROWS_MAX]; ///< part of f whose work no energy accounts for
+    double K[TNI_SOFT_ROWS_MAX * TNI_SOFT_ROWS_MAX]; ///< row_count x row_count, row-major
+    double D[TNI_SOFT_ROWS_MAX * TNI_SOFT_ROWS_MAX];
+    double J[2][TNI_SOFT_ROWS_MAX * TNI_DIM_MAX]; ///< row_count x dim of the body, row-major
 };
 
 /// All stiff forces, in a fixed order: joint forces, springs, targets, handles, drag, elasticity.

@@ -117,13 +117,19 @@ void tni_nonstiff_forces(const tni_scene_view* at, double* f)
             tni_force_add(forces[i], at, f);
 }
 
-tn_energy tni_energy(const tni_scene_view* at)
+double tni_elastic_energy(const tni_scene_view* at)
 {
-    tn_energy energy = {.gravity = tni_force_gravity.energy(at)};
+    double sum = 0;
     for (int i = 0; i < FORCE_COUNT; ++i) {
         if (forces[i] != &tni_force_gravity && forces[i]->energy != NULL)
-            energy.elastic += forces[i]->energy(at);
+            sum += forces[i]->energy(at);
     }
+    return sum;
+}
+
+tn_energy tni_energy(const tni_scene_view* at)
+{
+    tn_energy energy = {.gravity = tni_force_gravity.energy(at), .elastic = tni_elastic_energy(at)};
     for (int i = 0; i < at->model->free_count; ++i) {
         const int       index = at->model->free_bodies[i];
         const tni_body* body  = &at->model->bodies[index];

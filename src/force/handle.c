@@ -84,6 +84,7 @@ static void soften(const tni_scene_view* at, const tni_prediction* predicted, tn
             at, h->body, h->p,
             tni_add_scaled(tni_scale(-h->stiffness, o.at), h->damping, h->velocity), h->stiffness,
             h->damping, false, &soft);
+        tni_write3(soft.known, tni_scale(at->time - predicted->time, h->velocity));
         take(user, &soft);
     }
 }

@@ -164,10 +164,11 @@ static void add_coordinates(const tni_scene_view* at, const tni_joint_force* a, 
     for (int k = 0; k < joint->coordinate_count; ++k) rate[k] = rows[k].rate;
     for (int k = 0; k < joint->coordinate_count; ++k) {
         double tau = a->force[k] - a->stiffness * stretch[k], damping = a->damping;
-        if (a->friction > 0) damping += tni_friction_secant(joint, a, rate, k);
+        if (a->friction > 0 && !at->bounded) damping += tni_friction_secant(joint, a, rate, k);
         if (damping > 0) tau -= clamped_damping(at, a, sides, &rows[k], damping) * rate[k];
         if (k == 0 && tni_has_soft_limit(&a->limit) && !tni_is_rotation(joint, k))
             tau += tni_limit_force(&a->limit, a->limit.lower, a->limit.upper, rows[k].C, rate[k]);
+        if (a->cut_off && at->bounded) tau = fmin(fmax(tau, a->force_low), a->force_high);
         if (tau != 0) tni_joint_push(at->model, joint, sides, &rows[k], tau, f);
     }
 }
@@ -184,6 +185,16 @@ static void add(const tni_scene_view* at, double* f)
     }
 }
 
+// Of a spring that is cut off, beside a constant force: beyond the stretch `end` its force grows no more.
+static double cut_energy(const tni_joint_force* a, double stretch, double z)
+{
+    const double tau   = a->force[0] - a->stiffness * stretch,
+                 bound = fmin(fmax(tau, a->force_low), a->force_high);
+    if (a->stiffness == 0) return (a->force[0] - bound) * z;
+    const double end = tau == bound ? stretch : (a->force[0] - bound) / a->stiffness;
+    return a->stiffness * end * (stretch - 0.5 * end);
+}
+
 static double energy(const tni_scene_view* at)
 {
     double sum = 0;
@@ -197,7 +208,8 @@ static double energy(const tni_scene_view* at)
         double                 stretch[TNI_COORDINATES_MAX];
         tni_actuated_coordinates(at, a, sides, rows, stretch);
         for (int k = 0; k < joint->coordinate_count; ++k) {
-            sum += 0.5 * a->stiffness * stretch[k] * stretch[k];
+            sum += a->cut_off ? cut_energy(a, stretch[k], rows[k].C)
+                              : 0.5 * a->stiffness * stretch[k] * stretch[k];
             if (!tni_is_rotation(joint, k)) sum -= a->force[k] * rows[k].C;
             if (k == 0 && tni_has_soft_limit(&a->limit) && !tni_is_rotation(joint, k)) {
                 sum += limited_energy(&a->limit, a->limit.lower, a->limit.upper, rows[k].C);
@@ -325,6 +337,14 @@ static void soften_spring(const tni_joint* joint, const tni_joint_force* a, cons
     }
 }
 
+// Its force depends on where the bodies are, and on nothing else.
+static bool is_spring_alone(const tn_model* model, const tni_joint* joint, const tni_joint_force* a)
+{
+    return a->damping == 0 && a->friction == 0 && !a->limit.given &&
+           model->bodies[joint->body1].kind != TN_BODY_KINEMATIC &&
+           model->bodies[joint->body2].kind != TN_BODY_KINEMATIC;
+}
+
 void tni_soften_actuation(const tni_scene_view* at, const tni_prediction* predicted, int actuation,
                           tni_soft* soft)
 {
@@ -339,19 +359,27 @@ void tni_soften_actuation(const tni_scene_view* at, const tni_prediction* predic
     soft->body[0] = joint->body1, soft->body[1] = joint->body2;
     tni_soft_clear(soft, n);
     tni_actuated_coordinates(at, a, sides, rows, stretch);
+    if (at->forces_only && is_spring_alone(at->model, joint, a)) {
+        for (int k = 0; k < n; ++k) soft->f[k] = a->force[k] - a->stiffness * stretch[k];
+        return;
+    }
     predict_motion(at, predicted, joint, rows, soft, &motion);
     soften_spring(joint, a, stretch, soft);
     for (int k = 0; k < n; ++k)
-        soft->D[k * n + k] = a->damping + tni_friction_secant(joint, a, motion.rate, k);
+        soft->D[k * n + k] =
+            a->damping + (at->bounded ? 0 : tni_friction_secant(joint, a, motion.rate, k));
     if (tni_has_ball_limit(joint, &a->limit)) {
         soften_ball_limit(joint, sides, &a->limit, &motion, soft);
     } else if (tni_has_soft_limit(&a->limit) && n > 0) {
         const double first[TNI_COORDINATES_MAX] = {1};
         soften_limits(&a->limit, first, a->limit.lower, a->limit.upper, rows[0].C, &motion, soft);
     }
-    for (int k = 0; k < n; ++k)
+    for (int k = 0; k < n; ++k) {
         soft->f[k] -= tni_row_dot(soft->K + k * n, motion.known_d, n) +
                       tni_row_dot(soft->D + k * n, motion.known_rate, n);
+        soft->known[k] = motion.known_d[k];
+        soft->drive[k] = tni_is_rotation(joint, k) ? a->force[k] : 0;
+    }
 }
 
 static void soften(const tni_scene_view* at, const tni_prediction* predicted, tni_take_soft* take,

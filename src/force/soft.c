@@ -22,6 +22,8 @@ void tni_soft_clear(tni_soft* soft, int row_count)
     soft->row_count     = row_count;
     soft->active_limits = 0;
     memset(soft->f, 0, sizeof(double) * (size_t)row_count);
+    memset(soft->known, 0, sizeof(double) * (size_t)row_count);
+    memset(soft->drive, 0, sizeof(double) * (size_t)row_count);
     memset(soft->K, 0, square);
     memset(soft->D, 0, square);
 }

@@ -86,8 +86,10 @@ static void add_prescribed_motion(const tni_scene_view* at, const tni_prediction
         d[k]    = tni_row_dot(J + 6 * k, prescribed.d, 6);
         rate[k] = tni_row_dot(J + 6 * k, prescribed.rate, 6);
     }
-    for (int k = 0; k < 3; ++k)
+    for (int k = 0; k < 3; ++k) {
         soft->f[k] -= tni_row_dot(soft->K + 3 * k, d, 3) + tni_row_dot(soft->D + 3 * k, rate, 3);
+        soft->known[k] += d[k];
+    }
 }
 
 static void soften(const tni_scene_view* at, const tni_prediction* predicted, tni_take_soft* take,

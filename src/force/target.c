@@ -97,6 +97,20 @@ static double energy(const tni_scene_view* at)
     return sum;
 }
 
+// How the pose moves until the step's end, along the rows.
+static void note_motion(const tni_scene_view* at, int index, double time, tni_soft* soft)
+{
+    tn_frame now, then;
+    tn_twist velocity;
+    if (!(time > at->time)) return;
+    pose_at(at, index, at->time, &now, &velocity);
+    pose_at(at, index, time, &then, &velocity);
+    tni_write3(soft->known, tni_sub(now.position, then.position));
+    if (soft->row_count < 6 || !turns_body(&at->model->targets[index])) return;
+    tni_write3(soft->known + 3,
+               tni_quat_log(tni_quat_mul(now.orientation, tni_quat_conjugate(then.orientation))));
+}
+
 static void soften(const tni_scene_view* at, const tni_prediction* predicted, tni_take_soft* take,
                    void* user)
 {
@@ -118,6 +132,7 @@ static void soften(const tni_scene_view* at, const tni_prediction* predicted, tn
             tni_soft_block(soft.K, 6, 3, t->angular_stiffness, &S);
             tni_soft_block(soft.D, 6, 3, t->angular_damping, &one);
         }
+        note_motion(at, i, predicted->time, &soft);
         take(user, &soft);
     }
 }

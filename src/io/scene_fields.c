@@ -35,6 +35,8 @@ static const tni_field pair_list[] = {
     {.key = "restitution", .kind = TNI_FIELD_NUMBER, .offset = IN(tn_pair_def, restitution)},
     {"rolling_friction", TNI_FIELD_NUMBER, IN(tn_pair_def, rolling_friction), 0, false},
     {"spinning_friction", TNI_FIELD_NUMBER, IN(tn_pair_def, spinning_friction), 0, false},
+    {"stiffness", TNI_FIELD_NUMBER, IN(tn_pair_def, stiffness), 0, false},
+    {"damping", TNI_FIELD_NUMBER, IN(tn_pair_def, damping), 0, false},
 };
 FIELDS(pair);
 
@@ -110,6 +112,8 @@ static const tni_field shape_list[] = {
     {.key = "restitution", .kind = TNI_FIELD_NUMBER, .offset = IN(tn_shape_def, restitution)},
     {"rolling_friction", TNI_FIELD_NUMBER, IN(tn_shape_def, rolling_friction), 0, false},
     {"spinning_friction", TNI_FIELD_NUMBER, IN(tn_shape_def, spinning_friction), 0, false},
+    {"stiffness", TNI_FIELD_NUMBER, IN(tn_shape_def, stiffness), 0, false},
+    {"damping", TNI_FIELD_NUMBER, IN(tn_shape_def, damping), 0, false},
     {"surface_velocity", TNI_FIELD_VECTOR, IN(tn_shape_def, surface_velocity), 0, false},
     {.key = "group", .kind = TNI_FIELD_GROUP, .offset = IN(tn_shape_def, group)},
     {"collides_with", TNI_FIELD_GROUPS, IN(tn_shape_def, collides_with), 0, false},
@@ -149,6 +153,7 @@ static const tni_field joint_list[] = {
     {.key = "friction_speed", .kind = TNI_FIELD_NUMBER, .offset = IN(tn_joint_def, friction_speed)},
     {.key = "rest", .kind = TNI_FIELD_CUSTOM},
     {.key = "force", .kind = TNI_FIELD_CUSTOM},
+    {.key = "force_range", .kind = TNI_FIELD_CUSTOM},
     {.key = "limit", .kind = TNI_FIELD_CUSTOM},
     {.key = "restitution", .kind = TNI_FIELD_NUMBER, .offset = IN(tn_joint_def, restitution)},
     {.key = "role", .kind = TNI_FIELD_ROLE, .offset = IN(tn_joint_def, role)},

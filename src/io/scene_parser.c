@@ -656,6 +656,17 @@ static tn_result read_coordinates(const reader* r, const part* p, const char* ke
     return TN_OK;
 }
 
+static tn_result read_force_range(const reader* r, const part* p, tn_joint_def* def)
+{
+    const tni_json_value* value   = tni_json_member(p->value, "force_range");
+    double                ends[2] = {0, 0};
+    if (value == NULL) return TN_OK;
+    TRY(read_numbers(r, p, "force_range", value, 2, ends));
+    def->force_low  = ends[0];
+    def->force_high = ends[1];
+    return TN_OK;
+}
+
 static tn_result read_twist(const reader* r, const part* p, tn_limit* limit)
 {
     const tni_json_value* value   = tni_json_member(p->value, "twist");
@@ -740,6 +751,7 @@ static tn_result read_joint(reader* r, const part* p)
     TRY(read_place(r, p, &def));
     TRY(read_coordinates(r, p, "rest", def.type, def.rest));
     TRY(read_coordinates(r, p, "force", def.type, def.force));
+    TRY(read_force_range(r, p, &def));
     TRY(read_limit(r, p, &def.limit));
     tn_scene_add_joint(r->scene, &def);
     return accepted(r, p->value);

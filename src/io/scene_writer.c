@@ -396,6 +396,15 @@ static void put_coordinates(writer* w, const char* key, tn_joint_type type, cons
     else put_numbers(w, values, count);
 }
 
+static void put_force_range(writer* w, const tn_joint_def* def)
+{
+    const double ends[2] = {fmax(def->force_low, -TNI_LIMIT_FREE),
+                            fmin(def->force_high, TNI_LIMIT_FREE)};
+    if (!(def->force_low > -HUGE_VAL) && !(def->force_high < HUGE_VAL)) return;
+    put_key(w, "force_range");
+    put_numbers(w, ends, 2);
+}
+
 static void put_limit(writer* w, const tn_joint_def* def)
 {
     const tn_joint_def standard = tn_default_joint_def(def->type);
@@ -467,6 +476,7 @@ static tn_result write_joint(writer* w, int index, tn_why* why)
     put_fields(w, &tni_joint_fields, (int)def->type, def, &standard);
     put_coordinates(w, "rest", def->type, def->rest);
     put_coordinates(w, "force", def->type, def->force);
+    put_force_range(w, def);
     put_limit(w, def);
     return TN_OK;
 }

@@ -15,7 +15,11 @@
 //     on its side (slip)  v = (n + friction t)/sqrt(1 + friction^2), g = 1/R;   across t, g = friction f_n / (R |y_t|)
 //     apart               nothing
 //
-// so each element is a B node of the saddle system with rows v^T J_c and compliances 1/g: the matrix stays
+// Bounded rows (dry friction, motors) have y = p - w/R, too, and an interval or a ball for K. A compliance e, w + e f
+// for w, has y = (R p - w)/(R + e) with the penalty R + e, in whose metric P projects. Behind joints W is far less than
+// that of bodies alone: R begins at 1e-4 of it, and is loosened where kinks of many bounded rows cut steps short.
+//
+// So each element is a B node of the saddle system with rows v^T J_c and compliances 1/g: the matrix stays
 // quasi-definite, whatever the contacts do. f(w) is the gradient of a convex function for fixed p and s: a step
 // is cut by a line search on
 //
@@ -40,13 +44,19 @@
 #include <math.h>
 
 static const double KAPPA       = 0.1;  // to begin with
-static const double KAPPA_MOST  = 0.3;  // where line searches cut steps short
 static const double KAPPA_WARM  = 0.1;  // where a solve that differs little has been done
+static const double KAPPA_MOST  = 0.3;  // where line searches cut steps short
 static const double KAPPA_HOLD  = 0.01; // below, estimates wait for the step to converge
 static const double KAPPA_LEAST = 1e-6; // heavy loads on light parts need it
 static const double TURNED      = 0.98; // cosine of slip directions that count as one
 static const double BENT        = 1.5;  // ratio of stiffnesses across the slip that count as one
-static const double SUFFICIENT  = 0.01; // of the slope: where a line search ends
+static const double STILL =
+    1e-3; // of the tolerance: bounded rows alone, which a few solves more hold still
+static const double BEHIND =
+    1e-4; // of bounded rows' penalties: behind joints they move less than bodies alone
+// Factors on these penalties: where line searches cut steps short, and after whole steps.
+static const double LOOSEN = 1e4, TIGHTEN = 0.5;
+static const double SUFFICIENT = 0.01; // of the slope: where a line search ends
 
 static const double LEAST_ROW   = 1e-8; // length of a normal row: a shorter one moves nothing
 static const double LEAST_SHARE = 1e-3; // of W that a joint leaves
@@ -95,6 +105,19 @@ static double length2(const double* v, int n)
     return n == 2 ? sqrt(v[0] * v[0] + v[1] * v[1]) : n == 1 ? fabs(v[0]) : 0;
 }
 
+static double length(const double* v, int n)
+{
+    double sum = 0;
+    for (int i = 0; i < n; ++i) sum += v[i] * v[i];
+    return sqrt(sum);
+}
+
+// Rows that share one penalty: normal and slip, or all bounded ones.
+static int first_rows(const tni_cone_element* e)
+{
+    return e->kind == TNI_CONE_BOUNDED ? e->count : 1 + e->slip_count;
+}
+
 static int spin_row(const tni_cone_element* e)
 {
     return 1 + e->slip_count;
@@ -103,6 +126,20 @@ static int spin_row(const tni_cone_element* e)
 static int roll_row(const tni_cone_element* e)
 {
     return 1 + e->slip_count + e->spin_count;
+}
+
+// Bounded rows: y, and f = P(y) = y * what is returned, or an end of the interval.
+static double bounded_force(const tni_cone_element* e, double R, const double* p, const double* w,
+                            double* y, double* f)
+{
+    for (int i = 0; i < e->count; ++i) f[i] = y[i] = (R * p[i] - w[i]) / (R + e->compliance);
+    if (e->count == 1) {
+        f[0] = fmin(fmax(y[0], e->low), e->high);
+        return f[0] == y[0] ? 1 : 0;
+    }
+    const double size = length(y, e->count), scale = size > e->high ? e->high / size : 1;
+    for (int i = 0; i < e->count; ++i) f[i] *= scale;
+    return scale;
 }
 
 // f = P(p - (w + s n)/R); returns the active set.
@@ -119,7 +156,13 @@ static uint8_t force_at(const tni_cone_element* e, double kappa, const double* w
         }
         return PUSHES | SLIP_STICK;
     }
-    const double yn = e->p[0] - (w[0] + e->shift) / R;
+    if (e->kind == TNI_CONE_BOUNDED) {
+        double y[TNI_CONE_ROWS];
+        return bounded_force(e, R, e->p, w, y, f) == 1 ? SLIP_STICK : SLIP_SLIDE;
+    }
+    const double soft = R + e->compliance, rho = R / soft;
+    const double yn = e->compliance > 0 ? (R * e->p[0] - w[0] - e->shift) / soft
+                                        : e->p[0] - (w[0] + e->shift) / R;
     if (e->kind == TNI_CONE_ONE_SIDED) {
         f[0] = fmax(yn, 0);
         return yn > 0 ? PUSHES : 0;
@@ -133,10 +176,10 @@ static uint8_t force_at(const tni_cone_element* e, double kappa, const double* w
         f[0] = yn;
         for (int i = 0; i < e->slip_count; ++i) f[1 + i] = y[i];
         mode = PUSHES | SLIP_STICK;
-    } else if (mu * yt <= -yn) {
+    } else if (rho * mu * yt <= -yn) {
         return 0;
     } else {
-        const double fn = (yn + mu * yt) / (1 + mu * mu);
+        const double fn = (yn + rho * mu * yt) / (1 + rho * mu * mu);
         f[0]            = fn;
         for (int i = 0; i < e->slip_count; ++i) f[1 + i] = mu * fn * y[i] / yt;
         mode = PUSHES | (e->slip_count > 0 && mu > 0 ? SLIP_SLIDE : 0);
@@ -178,6 +221,29 @@ static void add_slide(tni_cone_element* e, int row, const double* y, int count, 
     v[row + 1] = y[0] / size;
 }
 
+// Bounded rows that slip: across their direction only, f (1 - y y^T)/(R |y|).
+static void linearise_slipping(tni_cone_element* e, double R)
+{
+    double       y[TNI_CONE_ROWS], f[TNI_CONE_ROWS];
+    const double scale = bounded_force(e, R, e->p, e->w, y, f), size = length(y, e->count);
+    if (e->count == 1 || !(scale > 0)) return;
+    for (int i = 0; i < e->count; ++i) y[i] /= size;
+    for (int i = 0; i < e->count && e->basis_count < e->count - 1; ++i) { // Gram and Schmidt
+        double v[TNI_CONE_ROWS] = {0};
+        v[i]                    = 1;
+        for (int b = -1; b < e->basis_count; ++b) {
+            const double* from = b < 0 ? y : e->basis[b];
+            double        dot  = 0;
+            for (int k = 0; k < e->count; ++k) dot += from[k] * v[k];
+            for (int k = 0; k < e->count; ++k) v[k] -= dot * from[k];
+        }
+        const double left = length(v, e->count);
+        if (!(left > 0.5)) continue; // of three axes at least two have that much across y
+        double* to = add_basis(e, scale / (R + e->compliance));
+        for (int k = 0; k < e->count; ++k) to[k] = v[k] / left;
+    }
+}
+
 // G at w, as basis and stiffness.
 static void linearise(tni_cone_element* e, double kappa)
 {
@@ -190,16 +256,23 @@ static void linearise(tni_cone_element* e, double kappa)
             add_basis(e, 1 / (kappa * (e->W[i] > 0 ? e->W[i] : e->weight[0])))[i] = 1;
         return;
     }
+    if (e->kind == TNI_CONE_BOUNDED) {
+        for (int i = 0; i < e->count && (e->mode & SLIP_STICK) != 0; ++i)
+            add_basis(e, 1 / (R + e->compliance))[i] = 1;
+        if ((e->mode & SLIP_SLIDE) != 0) linearise_slipping(e, R);
+        return;
+    }
+    const double soft = R + e->compliance;
     if ((e->mode & SLIP_SLIDE) != 0) {
         double y[2] = {0, 0};
         for (int i = 0; i < e->slip_count; ++i) y[i] = e->p[1 + i] - e->w[1 + i] / R;
         const double yt = length2(y, e->slip_count), norm = 1 / sqrt(1 + mu * mu);
-        double*      v = add_basis(e, 1 / R);
-        v[0]           = norm;
+        double* v = add_basis(e, e->compliance > 0 ? (1 + mu * mu) / (soft + mu * mu * R) : 1 / R);
+        v[0]      = norm;
         for (int i = 0; i < e->slip_count; ++i) v[1 + i] = norm * mu * y[i] / yt;
         add_slide(e, 1, y, e->slip_count, mu * f[0], R);
     } else if ((e->mode & PUSHES) != 0) {
-        add_basis(e, 1 / R)[0] = 1;
+        add_basis(e, 1 / soft)[0] = 1;
         for (int i = 0; i < e->slip_count && (e->mode & SLIP_STICK) != 0; ++i)
             add_basis(e, 1 / R)[1 + i] = 1;
     }
@@ -215,15 +288,31 @@ static void linearise(tni_cone_element* e, double kappa)
     }
 }
 
+// Bounded rows: whether the factored matrix still has what stands across the slip.
+static bool slips_alike(const tni_cone_element* e, double R)
+{
+    double       y[TNI_CONE_ROWS], f[TNI_CONE_ROWS], along = 0;
+    const double scale = bounded_force(e, R, e->p, e->w, y, f), size = length(y, e->count);
+    if (e->count == 1 || e->basis_count == 0) return true;
+    for (int b = 0; b < e->basis_count; ++b) {
+        double dot = 0;
+        for (int k = 0; k < e->count; ++k) dot += e->basis[b][k] * y[k];
+        along += dot * dot;
+    }
+    const double g = scale / (R + e->compliance), was = e->stiffness[0];
+    return along <= (1 - TURNED * TURNED) * size * size && g <= BENT * was && was <= BENT * g;
+}
+
 // Whether the factored matrix still has G at w, nearly.
 static bool stands(const tni_cone_element* e, double kappa)
 {
     double        f[TNI_CONE_ROWS];
     const uint8_t mode = force_at(e, kappa, e->w, f);
     if (mode != e->mode) return false;
-    if ((mode & SLIP_SLIDE) == 0 || e->slip_count < 2) return true;
     const double R = kappa * e->weight[0];
-    double       y[2];
+    if (e->kind == TNI_CONE_BOUNDED) return mode == SLIP_STICK || slips_alike(e, R);
+    if ((mode & SLIP_SLIDE) == 0 || e->slip_count < 2) return true;
+    double y[2];
     for (int i = 0; i < 2; ++i) y[i] = e->p[1 + i] - e->w[1 + i] / R;
     const double yt = length2(y, 2), c = length2(&e->basis[0][1], 2);
     if (!(e->basis[0][1] * y[0] + e->basis[0][2] * y[1] >= TURNED * c * yt)) return false;
@@ -241,7 +330,15 @@ static double residual_of(const tni_cone_element* e)
         for (int i = 0; i < e->count; ++i) most = fmax(most, fabs(e->w[i]));
         return most;
     }
-    most = fabs(fmin(e->w[0], W * e->f[0]));
+    if (e->kind == TNI_CONE_BOUNDED) {
+        double y[TNI_CONE_ROWS], f[TNI_CONE_ROWS];
+        (void)bounded_force(e, e->weight[1], e->f, e->w, y, f);
+        for (int i = 0; i < e->count; ++i) most = fmax(most, e->weight[1] * fabs(e->f[i] - f[i]));
+        return most;
+    }
+    if (e->compliance > 0)
+        most = W * fabs(e->f[0] - fmax(0, (W * e->f[0] - e->w[0]) / (W + e->compliance)));
+    else most = fabs(fmin(e->w[0], W * e->f[0]));
     if (e->kind == TNI_CONE_ONE_SIDED) return most;
     const double fn       = fmax(e->f[0], 0);
     const double disc[3]  = {e->friction * fn, e->spinning * fn, e->rolling * fn};
@@ -273,10 +370,15 @@ static void find_islands(tni_cone_newton* n, const uint8_t* asleep)
     for (int i = 0; i < n->count; ++i) {
         const int c = plan->component_of[n->elements[i].node];
         if (n->island_of[c] < 0) {
-            n->island_of[c]               = n->island_count;
-            n->islands[n->island_count++] = (tni_cone_island){.component = c, .kappa = KAPPA};
+            n->island_of[c] = n->island_count;
+            n->islands[n->island_count++] =
+                (tni_cone_island){.component = c, .kappa = KAPPA, .bounded = true};
         }
-        ++n->islands[n->island_of[c]].end;
+        tni_cone_island* island = &n->islands[n->island_of[c]];
+        const int        kind   = n->elements[i].kind;
+        island->bounded = island->bounded && (kind == TNI_CONE_BOUNDED || kind == TNI_CONE_OPEN);
+        island->bounded_count += kind == TNI_CONE_BOUNDED;
+        ++island->end;
     }
     int at = 0;
     for (int i = 0; i < n->island_count; ++i) {
@@ -323,9 +425,14 @@ static void pass_through(tni_cone_newton* n, const tni_cone_element* e, const tn
 
 static void set_weights(tni_cone_element* e)
 {
-    double all = e->W[0];
-    for (int i = 0; i < e->slip_count; ++i) all += e->W[1 + i];
-    e->weight[0] = all / (1 + e->slip_count);
+    const int first = first_rows(e);
+    double    all   = 0;
+    for (int i = 0; i < first; ++i) all += e->W[i];
+    e->weight[0] = all / first;
+    if (e->kind == TNI_CONE_BOUNDED) {
+        e->weight[1] = e->weight[0];
+        return;
+    }
     e->weight[1] = e->spin_count > 0 ? e->W[spin_row(e)] : 0;
     e->weight[2] = 0;
     for (int i = 0; i < e->roll_count; ++i) e->weight[2] += e->W[roll_row(e) + i] / e->roll_count;
@@ -534,6 +641,21 @@ static double take_step(tni_cone_newton* n, tni_cone_island* island, bool whole,
     return a;
 }
 
+// Penalties of bounded rows: times a factor, within what is allowed. Whether any has changed.
+static bool weigh_bounded(tni_cone_newton* n, tni_cone_island* island, double factor)
+{
+    const double behind  = fmin(1, fmax(BEHIND, factor * island->behind));
+    bool         changed = false;
+    island->behind       = behind;
+    for (int k = island->first; k < island->end; ++k) {
+        tni_cone_element* e = &n->elements[n->order[k]];
+        if (e->kind != TNI_CONE_BOUNDED || e->weight[0] == behind * e->weight[1]) continue;
+        e->weight[0] = behind * e->weight[1];
+        changed      = true;
+    }
+    return changed;
+}
+
 // Estimates and shifts follow at once while kappa is large; later when a step no longer moves much. Returns whether
 // the matrix has to be made anew.
 static bool move_on(tni_cone_newton* n, tni_cone_island* island, double a)
@@ -542,7 +664,7 @@ static bool move_on(tni_cone_newton* n, tni_cone_island* island, double a)
     bool   anew  = false;
     for (int k = island->first; k < island->end; ++k) {
         const tni_cone_element* e = &n->elements[n->order[k]];
-        for (int i = 0; i < 1 + e->slip_count; ++i) moved = fmax(moved, fabs(e->moved[i]));
+        for (int i = 0; i < first_rows(e); ++i) moved = fmax(moved, fabs(e->moved[i]));
     }
     const bool still = a == 1 && moved <= 0.1 * island->residual;
     ++island->iterations;
@@ -573,6 +695,8 @@ static bool move_on(tni_cone_newton* n, tni_cone_island* island, double a)
         island->stalled = 0;
         anew            = true;
     }
+    const double factor = a < 0.5 && !better ? LOOSEN : a == 1 ? TIGHTEN : 1;
+    anew                = weigh_bounded(n, island, factor) || anew;
     for (int k = island->first; k < island->end; ++k) {
         tni_cone_element* e = &n->elements[n->order[k]];
         anew                = anew || !stands(e, island->kappa);
@@ -589,9 +713,9 @@ static void grip(tni_cone_element* e, double kappa)
     e->basis_count = 0;
     if (e->kind == TNI_CONE_OPEN) return;
     for (int i = 0; i < e->count; ++i) {
-        const double W = i <= e->slip_count ? e->weight[0]
-                         : i < roll_row(e)  ? e->weight[1]
-                                            : e->weight[2];
+        const double W = i < first_rows(e) ? e->weight[0]
+                         : i < roll_row(e) ? e->weight[1]
+                                           : e->weight[2];
         if (i > 0 && e->kind == TNI_CONE_ONE_SIDED) break;
         if (W > 0) add_basis(e, 1 / (kappa * W))[i] = 1;
     }
@@ -599,9 +723,9 @@ static void grip(tni_cone_element* e, double kappa)
 
 static double radius_of(const tni_cone_element* e, int row, double kappa)
 {
-    return kappa * (row <= e->slip_count ? e->weight[0]
-                    : row < roll_row(e)  ? e->weight[1]
-                                         : e->weight[2]);
+    return kappa * (row < first_rows(e) ? e->weight[0]
+                    : row < roll_row(e) ? e->weight[1]
+                                        : e->weight[2]);
 }
 
 // A step of ADMM, after a solve in which every row grips about (z, p): the answer meets momentum and joints, then
@@ -655,9 +779,11 @@ static void aside(tni_cone_element* e)
 {
     const bool opens = !(e->p[0] > 0);
     const bool slips = length2(e->p + 1, e->slip_count) >= HELD * e->friction * e->p[0];
+    if (e->kind == TNI_CONE_BOUNDED) e->weight[0] = e->weight[1];
     for (int i = 0; i < e->count; ++i) {
-        const bool slip = i > 0 && i <= e->slip_count;
-        e->z[i]         = e->kind == TNI_CONE_EQUAL ? 0 : opens || (slip && slips) ? e->w[i] : 0;
+        const bool free =
+            e->kind == TNI_CONE_BOUNDED || opens || (slips && i > 0 && i <= e->slip_count);
+        e->z[i] = free && e->kind != TNI_CONE_EQUAL ? e->w[i] : 0;
     }
 }
 
@@ -674,29 +800,49 @@ static void start_split(tni_cone_newton* n, tni_cone_island* island, bool warm)
 // have not met its laws soon.
 static bool is_crowd(const tni_cone_island* island, bool crowded)
 {
-    const int size = island->end - island->first;
+    const int size = island->end - island->first - island->bounded_count;
     return size > SPLIT_FROM || (crowded && size > SMALL && island->iterations >= SMALL_AFTER);
 }
 
 // ---- The solve --------------------------------------------------------------------------------------
+
+// Rates that belong to the impulses given: 0 where these are within their bounds.
+static void guess_rates(tni_cone_element* e)
+{
+    static const double within = 1 - 1e-12;
+    bool                held   = e->p[0] > 0;
+    if (e->kind == TNI_CONE_BOUNDED && e->count == 1)
+        held = e->p[0] != 0 && e->p[0] > within * e->low && e->p[0] < within * e->high;
+    else if (e->kind == TNI_CONE_BOUNDED)
+        held = length(e->p, e->count) > 0 && length(e->p, e->count) < within * e->high;
+    for (int i = 0; i < e->count; ++i) e->w[i] = held ? 0 : e->c[i];
+    if (!held || !(e->compliance > 0)) return;
+    for (int i = 0; i < (e->kind == TNI_CONE_BOUNDED ? e->count : 1); ++i)
+        e->w[i] = -e->compliance * e->p[i];
+}
 
 // Where an island begins: at impulses given, and rates of x, if that is an answer to something near.
 static void start(tni_cone_newton* n, tni_cone_island* island, const tni_cone_options* options,
                   const double* x)
 {
     const bool   warm = options->warm && island->started, known = warm || options->near;
-    const double kappa = !warm ? KAPPA : fmax(island->kappa, KAPPA_WARM);
+    const double kappa = !warm ? KAPPA
+                         : options->heavy && island->kappa < KAPPA_HOLD
+                             ? island->kappa
+                             : fmax(island->kappa, KAPPA_WARM);
     bool         anew  = !island->factored || island->kappa != kappa;
     island->kappa      = kappa;
     island->refine     = false;
+    if (!warm) island->behind = BEHIND;
+    anew = weigh_bounded(n, island, 1) || anew;
     for (int k = island->first; k < island->end; ++k) {
         tni_cone_element* e = &n->elements[n->order[k]];
         for (int i = 0; i < e->count; ++i) e->p[i] = e->kind == TNI_CONE_OPEN ? 0 : e->f[i];
         e->radius = fmax(0, e->p[0]);
         if (known) rates(e, x, e->w);
-        for (int i = 0; i < e->count && !known; ++i) e->w[i] = i == 0 && e->p[0] > 0 ? 0 : e->c[i];
-        if (!known && !is_crowd(island, false) && e->p[0] > 0)
-            for (int i = 1; i < e->count; ++i) e->w[i] = 0;
+        else guess_rates(e);
+        if (!known && e->kind == TNI_CONE_FRICTION && is_crowd(island, false))
+            for (int i = 1; i < e->count; ++i) e->w[i] = e->c[i];
         e->shift =
             e->kind == TNI_CONE_FRICTION ? e->friction * length2(e->w + 1, e->slip_count) : 0;
         (void)force_at(e, island->kappa, e->w, e->trial);
@@ -772,16 +918,25 @@ static void find_residual(const tni_cone_newton* n, int component, const double*
     }
 }
 
+// A tree without elements: its factor is that of the matrix itself.
+static bool is_direct(const tni_cone_newton* n, int component)
+{
+    return n->island_of[component] < 0 && !n->saddle->refined[component];
+}
+
 // next <- x + H^-1 (rhs - H x), on components that are not left out: what rounding and regularisation leave in x
 // is taken out again.
 static tn_result solve_from(tni_cone_newton* n, const double* rhs, const double* x, bool refine)
 {
     const tni_plan* plan = n->saddle->plan;
-    for (int c = 0; c < plan->component_count; ++c)
-        if (n->asleep[c] == 0) find_residual(n, c, rhs, x, n->left);
-    const tn_result result = tni_saddle_solve(n->saddle, n->left, n->next, refine);
     for (int c = 0; c < plan->component_count; ++c) {
         if (n->asleep[c] != 0) continue;
+        if (is_direct(n, c)) move_rows(plan, c, 1, rhs, n->left);
+        else find_residual(n, c, rhs, x, n->left);
+    }
+    const tn_result result = tni_saddle_solve(n->saddle, n->left, n->next, refine);
+    for (int c = 0; c < plan->component_count; ++c) {
+        if (n->asleep[c] != 0 || is_direct(n, c)) continue;
         for (int p = plan->component_start[c]; p < plan->component_start[c + 1]; ++p) {
             const tni_pivot* v = &plan->pivot[p];
             for (int i = v->row; i < v->row + v->dim; ++i) n->next[i] += x[i];
@@ -810,7 +965,7 @@ static tn_result solve(tni_cone_newton* n, const double* rhs, const double* x, b
     return result;
 }
 
-// Components without elements: one solve.
+// Components without elements: one solve, of trees directly.
 static tn_result solve_free(tni_cone_newton* n, const double* rhs, bool refine, bool factored,
                             double* x)
 {
@@ -885,8 +1040,10 @@ tn_result tni_cone_newton_solve(tni_cone_newton* n, const double* rhs,
                 continue;
             }
             if (move_on(n, island, a)) island->factored = false;
-            const bool done = island->residual <= options->tolerance ||
-                              (island->stalled > 1 && island->residual <= options->accepted);
+            const double least = island->bounded ? STILL : 1;
+            const bool   done =
+                island->residual <= least * options->tolerance ||
+                (island->stalled > 1 && island->residual <= least * options->accepted);
             if (done || island->iterations >= options->iterations) island->active = false;
             else if (is_crowd(island, options->crowded))
                 island->splits = true, start_split(n, island, false);

@@ -11,7 +11,8 @@ typedef enum tni_cone_kind {
     TNI_CONE_OPEN,      ///< no force
     TNI_CONE_EQUAL,     ///< w = 0 on all rows
     TNI_CONE_ONE_SIDED, ///< w >= 0, f >= 0, w f = 0, on the first row; no force on others
-    TNI_CONE_FRICTION   ///< the same, and Coulomb's law on the rows after it
+    TNI_CONE_FRICTION,  ///< the same, and Coulomb's law on the rows after it
+    TNI_CONE_BOUNDED    ///< w = 0 as long as low <= f <= high, on one row; on several: |f| <= high
 } tni_cone_kind;
 
 /// The Jacobian of an element over one A node.
@@ -24,6 +25,7 @@ typedef struct tni_cone_side {
 
 /// A unilateral constraint, with or without friction: w = J u + c and impulses f on `count` rows. The first
 /// row is the normal; then come slip_count rows of sliding, spin_count of spinning and roll_count of rolling.
+/// Bounded rows have no normal, and none of these.
 typedef struct tni_cone_element {
     // Written by the caller.
     tni_cone_kind kind;
@@ -33,7 +35,9 @@ typedef struct tni_cone_element {
     int           count, slip_count, spin_count, roll_count;
     double        friction;          ///< coefficient
     double        spinning, rolling; ///< radii of their discs [m]
-    int           side_count;
+    double        low, high;         ///< TNI_CONE_BOUNDED: of impulses
+    double compliance; ///< w + compliance f stands for w: on the normal, or on all bounded rows
+    int    side_count;
     tni_cone_side side[2];
     double        c[TNI_CONE_ROWS];
     double        f[TNI_CONE_ROWS]; ///< in: a guess; out: impulses that u and mu belong to
@@ -45,13 +49,14 @@ typedef struct tni_cone_element {
     double p[TNI_CONE_ROWS];     ///< multiplier estimate (proximal centre)
     double trial[TNI_CONE_ROWS]; ///< impulses by the law at w
     double next_w[TNI_CONE_ROWS],
-        linear[TNI_CONE_ROWS];    ///< w and impulses at the end of a Newton step
-    double  moved[TNI_CONE_ROWS]; ///< change of w in the last step
-    double  z[TNI_CONE_ROWS];     ///< splitting: rates that belong to p by the law
-    double  shift;                ///< De Saxce's: friction |w_t|
-    double  weight[3];            ///< mean W of normal and slip; of spin; of roll
-    double  radius;               ///< normal impulse that bounds spin and roll
-    int     basis_count;          ///< rank of dF/dw in the factored matrix
+        linear[TNI_CONE_ROWS];   ///< w and impulses at the end of a Newton step
+    double moved[TNI_CONE_ROWS]; ///< change of w in the last step
+    double z[TNI_CONE_ROWS];     ///< splitting: rates that belong to p by the law
+    double shift;                ///< De Saxce's: friction |w_t|
+    double
+        weight[3]; ///< mean W of normal and slip; of spin; of roll. Bounded rows: in use; all of it
+    double  radius;      ///< normal impulse that bounds spin and roll
+    int     basis_count; ///< rank of dF/dw in the factored matrix
     double  basis[TNI_CONE_ROWS][TNI_CONE_ROWS], stiffness[TNI_CONE_ROWS];
     uint8_t mode; ///< active set in the factored matrix
 } tni_cone_element;
@@ -59,11 +64,14 @@ typedef struct tni_cone_element {
 /// The elements of one component of the plan.
 typedef struct tni_cone_island {
     int    component;
-    int    first, end; ///< in `order`
+    int    first, end;    ///< in `order`
+    int    bounded_count; ///< elements that are TNI_CONE_BOUNDED
     bool   active, factored, started;
+    bool   bounded;  ///< its elements are all TNI_CONE_BOUNDED, or open
     bool   splits;   ///< so large that it is solved by splitting (ADMM)
     bool   refine;   ///< solves are refined through loops: rounding is in the way
     double kappa;    ///< penalty compliance relative to `weight`
+    double behind;   ///< of bounded rows: that of their weights which is in use
     double residual; ///< largest of its elements
     double best;
     int    iterations, stalled, held; ///< steps: all; since the residual was halved; since p moved
@@ -105,7 +113,9 @@ typedef struct tni_cone_options {
     bool warm;    ///< x holds the answer of a solve that differs little
     bool near;    ///< u in x is that of a system with other elements
     bool crowded; ///< there are many: islands are solved by splitting early
-    bool frozen;  ///< active sets stay as they are: one linear solve, after one that was not
+    bool
+        heavy; ///< a warm solve begins with the penalty that the last one ended with, however small
+    bool frozen; ///< active sets stay as they are: one linear solve, after one that was not
 } tni_cone_options;
 
 /// Solves for x with the right-hand side rhs (rows of elements are not read). TN_ERR_SINGULAR: as the saddle's.

@@ -304,7 +304,7 @@ static bool find_upright_axes(const tni_body* body, const tni_mat3* F, bool upri
 }
 
 static tn_result choose_rows(tn_model* model, tni_joint* joint, tni_constraint* constraint,
-                             bool flat, tn_why* why)
+                             bool flat, bool bounded, tn_why* why)
 {
     bool upright[3] = {false, false, false};
     if (flat &&
@@ -325,6 +325,7 @@ static tn_result choose_rows(tn_model* model, tni_joint* joint, tni_constraint* 
                             "joint '%s': planar bodies cannot move along the coordinate it drives",
                             joint->name);
         }
+        if (part->op == TNI_ROW_DRIVE && bounded) continue; // see compile_bounds
         joint->parts[constraint->row_count++] = (uint8_t)i;
         constraint->held_count += !part->velocity;
     }
@@ -412,9 +413,39 @@ static void compile_actuation(tn_model* model, int index, const tn_joint_def* de
                                                    .damping        = def->damping,
                                                    .friction       = def->friction,
                                                    .friction_speed = def->friction_speed,
+                                                   .force_low      = def->force_low,
+                                                   .force_high     = def->force_high,
                                                    .limit          = def->limit};
     memcpy(actuation->rest, def->rest, sizeof actuation->rest);
     memcpy(actuation->force, def->force, sizeof actuation->force);
+    actuation->cut_off = tni_has_force_range(def) && def->type != TN_JOINT_MOTOR;
+}
+
+// ---- Bounded forces -----------------------------------------------------------------------------
+
+static int rows_from(const tni_joint* joint, int k)
+{
+    return joint->type->coordinates[k] == TNI_COORDINATE_ROTATION_X ? 3 : 1;
+}
+
+// actuation: of this joint; -1: it has none.
+static void compile_bounds(tn_model* model, int index, int actuation, const tn_joint_def* def)
+{
+    const tni_joint* joint = &model->joints[index];
+    for (int k = 0; def->friction > 0 && k < joint->coordinate_count; k += rows_from(joint, k))
+        model->bounds[model->bound_count++] =
+            (tni_bound){TNI_BOUND_FRICTION,  index,          actuation,    k,
+                        rows_from(joint, k), -def->friction, def->friction};
+    if (!tni_has_force_range(def) || joint->coordinate_count == 0) return;
+    const bool motor = def->type == TN_JOINT_MOTOR;
+    if (!motor && actuation < 0) return; // nothing to bound
+    model->bounds[model->bound_count++] = (tni_bound){motor ? TNI_BOUND_MOTOR : TNI_BOUND_SPRING,
+                                                      index,
+                                                      actuation,
+                                                      0,
+                                                      1,
+                                                      def->force_low,
+                                                      def->force_high};
 }
 
 // ---- Hard limits --------------------------------------------------------------------------------
@@ -510,7 +541,7 @@ static tn_result compile_joint(tn_model* model, const tn_scene* scene, const tn_
     *constraint = (tni_constraint){.kind = TNI_CONSTRAINT_JOINT, .index = index, .role = def->role};
     tn_result result = compile_size(model, joint, def, scene, why);
     if (result == TN_OK && def->type != TN_JOINT_ROPE) // a rope has no rows
-        result = choose_rows(model, joint, constraint, flat, why);
+        result = choose_rows(model, joint, constraint, flat, tni_has_force_range(def), why);
     if (result == TN_OK && def->type == TN_JOINT_ROLLING)
         result = require_torque(model, joint, "rolling", why);
     if (result == TN_OK && def->type == TN_JOINT_MOTOR) compile_drive(model, joint, def);
@@ -518,6 +549,8 @@ static tn_result compile_joint(tn_model* model, const tn_scene* scene, const tn_
         result =
             check_coordinates(model, joint, is_actuated(def) ? joint->coordinate_count : 1, why);
     if (result == TN_OK && is_actuated(def)) compile_actuation(model, index, def);
+    if (result == TN_OK)
+        compile_bounds(model, index, is_actuated(def) ? model->actuation_count - 1 : -1, def);
     return result == TN_OK ? compile_limits(model, index, def, flat, why) : result;
 }
 
@@ -634,18 +667,21 @@ static tn_result allocate_constraints(tn_model* model, const tn_scene* scene)
     model->named_count      = tn_scene_joint_count(scene);
     model->coupling_count   = tn_scene_coupling_count(scene);
     model->constraint_count = model->named_count + model->coupling_count;
-    int user_count = 0, actuated_count = 0, limit_count = 0;
+    int user_count = 0, actuated_count = 0, limit_count = 0, bound_count = 0;
     for (int i = 0; i < model->named_count; ++i) {
         const tn_joint_def* def  = tn_scene_joint(scene, i);
         const bool          user = tn_scene_constraint(scene, i) != NULL;
         tni_limit           ends[3];
         user_count += user;
         actuated_count += !user && is_actuated(def);
+        if (!user && def->friction > 0) bound_count += TNI_COORDINATES_MAX;
+        bound_count += !user && tni_has_force_range(def);
         limit_count += user ? 0 : hard_limits_of(def, ends);
     }
     model->joints      = TNI_TAKE(arena, tni_joint, model->named_count - user_count);
     model->users       = TNI_TAKE(arena, tni_user_constraint, user_count);
     model->actuations  = TNI_TAKE(arena, tni_joint_force, actuated_count);
+    model->bounds      = TNI_TAKE(arena, tni_bound, bound_count);
     model->limits      = TNI_TAKE(arena, tni_limit, limit_count);
     model->couplings   = TNI_TAKE(arena, tni_coupling, model->coupling_count);
     model->constraints = TNI_TAKE(arena, tni_constraint, model->constraint_count);

@@ -10,6 +10,7 @@ tn_shape_def tn_default_shape_def(tn_shape_type type)
     return (tn_shape_def){.type             = type,
                           .pose             = FRAME_AT_ORIGIN,
                           .friction         = 0.5,
+                          .stiffness        = TN_UNSET,
                           .density          = TN_UNSET,
                           .color            = {TN_UNSET, TN_UNSET, TN_UNSET},
                           .collide          = true,
@@ -45,6 +46,8 @@ tn_joint_def tn_default_joint_def(tn_joint_type type)
         .of     = TN_JOINT_HINGE,
         .limit  = {.lower = 1, .upper = -1, .cone = TN_UNSET, .twist_lower = 1, .twist_upper = -1},
         .friction_speed = 0.01,
+        .force_low      = -HUGE_VAL,
+        .force_high     = HUGE_VAL,
         .cookie         = TNI_COOKIE_JOINT};
 }
 
@@ -88,6 +91,8 @@ tn_pair_def tn_default_pair_def(void)
                          .restitution       = TN_UNSET,
                          .rolling_friction  = TN_UNSET,
                          .spinning_friction = TN_UNSET,
+                         .stiffness         = TN_UNSET,
+                         .damping           = TN_UNSET,
                          .cookie            = TNI_COOKIE_PAIR};
 }
 

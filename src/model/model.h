@@ -64,8 +64,24 @@ typedef struct tni_joint_force {
     double   stiffness, damping;
     double   rest[TNI_COORDINATES_MAX], force[TNI_COORDINATES_MAX];
     double   friction, friction_speed; ///< -friction v / sqrt(v^2 + friction_speed^2)
+    bool     cut_off;                  ///< spring, damper and force together are, at these bounds
+    double   force_low, force_high;
     tn_limit limit;
 } tni_joint_force;
+
+/// A force of a joint that has bounds: rows that methods solve for with joints and contacts, or that they refuse.
+typedef enum tni_bound_kind {
+    TNI_BOUND_FRICTION, ///< dry friction: against the motion, and as much as it takes at rest
+    TNI_BOUND_MOTOR,    ///< what the prescribed velocity takes, no more than the motor can
+    TNI_BOUND_SPRING    ///< spring, damper and constant force together, cut off at their bounds
+} tni_bound_kind;
+
+typedef struct tni_bound {
+    tni_bound_kind kind;
+    int            joint, actuation; ///< actuation: index of its tni_joint_force; -1: it has none
+    int            coordinate, row_count; ///< a rotation vector has three rows and a bound for all
+    double         low, high;             ///< [N m or N]
+} tni_bound;
 
 /// A hard limit of a joint: one unilateral row.
 typedef enum tni_limit_kind {
@@ -88,6 +104,8 @@ typedef struct tni_limit {
 typedef struct tni_material {
     double friction, restitution;
     double rolling, spinning; ///< [m]
+    double stiffness;         ///< of a point of soft contact [N/m]; NaN: hard
+    double damping;           ///< [N s/m]
 } tni_material;
 
 /// A shape that collides, relative to its body's centre of mass.
@@ -208,6 +226,8 @@ struct tn_model {
     tni_joint*           joints;
     int                  actuation_count;
     tni_joint_force*     actuations;
+    int                  bound_count;
+    tni_bound*           bounds;
     int                  user_count;
     tni_user_constraint* users;
     int                  coupling_count;
@@ -240,6 +260,8 @@ struct tn_model {
 
     int                pair_count;
     tni_pair_material* pairs; ///< sorted by key
+
+    int soft_body; ///< the first body that touches softly; -1: none
 
     int loop_count, part_count, floating_count;
 };

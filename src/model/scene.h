@@ -7,6 +7,8 @@
 #include "model/name_table.h"
 #include "tenon/scene.h"
 
+#include <math.h>
+
 enum {
     TNI_NAME_MAX = 63, ///< bytes of a name
     TNI_GROUPS   = 32  ///< that shapes may be in
@@ -41,6 +43,12 @@ typedef struct tni_pair_list {
     void* items;
     int   count, capacity;
 } tni_pair_list;
+
+/// Whether the force of a motor or spring has bounds.
+static inline bool tni_has_force_range(const tn_joint_def* def)
+{
+    return def->force_low > -HUGE_VAL || def->force_high < HUGE_VAL;
+}
 
 struct tn_scene {
     tn_host       host;

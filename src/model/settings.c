@@ -73,6 +73,10 @@ static const setting table[] = {
          "auto | multiplier | implicit | impulse | adaptive", "how a step is computed"),
     POSITIVE(EVERYDAY, "h", h, "step [s]; where a method is named, 0.001 unless told"),
     NOT_NEGATIVE(EVERYDAY, "duration", duration, "simulated time [s]"),
+    NOT_NEGATIVE(
+        EVERYDAY, "accuracy", accuracy,
+        "error that a step of auto or impulse may make, relative to the size of the mechanism; steps are "
+        "split until it is met. 0: not controlled"),
     WORD(EVERYDAY, "multiplier.integrator", multiplier.integrator, FIELD_ENUM, integrator_words,
          "euler | rk4 | adaptive",
          "semi-implicit Euler, classical Runge-Kutta, or Dormand-Prince 5(4)"),

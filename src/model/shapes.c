@@ -265,7 +265,7 @@ static tni_shape start_shape(const builder* b, const place* at)
                                  .p = tni_sub(def->pose.position, b->model->bodies[at->body].com),
                                  .F = tni_quat_matrix(tni_quat_normalised(def->pose.orientation)),
                                  .material = {def->friction, def->restitution, def->rolling_friction,
-                                              def->spinning_friction},
+                                              def->spinning_friction, def->stiffness, def->damping},
                                  .belt       = v.x != 0 || v.y != 0 || v.z != 0,
                                  .group      = def->group,
                                  .with       = def->collides_with,
@@ -281,7 +281,7 @@ static tni_shape ground_plane(const tn_scene* scene)
                        .material = {tn_scene_ground_friction(scene),
                                     tn_scene_ground_restitution(scene),
                                     tn_scene_ground_rolling_friction(scene),
-                                    tn_scene_ground_spinning_friction(scene)},
+                                    tn_scene_ground_spinning_friction(scene), TN_UNSET, 0},
                        .with     = UINT32_MAX};
 }
 
@@ -483,6 +483,11 @@ bool tni_shapes_may_touch(const tn_model* model, int shape1, int shape2)
 
 // ---- Materials ----------------------------------------------------------------------------------
 
+static void note_soft(tn_model* model, int body, int other)
+{
+    if (model->soft_body < 0) model->soft_body = body != 0 ? body : other;
+}
+
 // Stores each pair at the position of its key among the sorted ones.
 static tn_result list_pairs(builder* b)
 {
@@ -505,8 +510,10 @@ static tn_result list_pairs(builder* b)
                             model->bodies[def->body1.bits].name,
                             model->bodies[def->body2.bits].name);
         }
-        *to = (tni_pair_material){
-            key, {def->friction, def->restitution, def->rolling_friction, def->spinning_friction}};
+        *to = (tni_pair_material){key,
+                                  {def->friction, def->restitution, def->rolling_friction,
+                                   def->spinning_friction, def->stiffness, def->damping}};
+        if (!isnan(def->stiffness)) note_soft(model, (int)def->body2.bits, (int)def->body1.bits);
     }
     model->pairs      = pairs;
     model->pair_count = count;
@@ -532,6 +539,12 @@ static double geometric_mean(double a, double b)
     return isfinite(a * b) ? sqrt(a * b) : sqrt(a) * sqrt(b);
 }
 
+// Two springs in a row; NaN is rigid.
+static double one_after_the_other(double a, double b)
+{
+    return isnan(a) ? b : isnan(b) ? a : a / (1 + a / b);
+}
+
 tni_material tni_material_of(const tn_model* model, int shape1, int shape2)
 {
     const tni_shape *   s1 = &model->shapes[shape1], *s2 = &model->shapes[shape2];
@@ -539,14 +552,18 @@ tni_material tni_material_of(const tn_model* model, int shape1, int shape2)
     tni_material        m = {.friction    = geometric_mean(a->friction, b->friction),
                              .restitution = fmax(a->restitution, b->restitution),
                              .rolling     = fmax(a->rolling, b->rolling),
-                             .spinning    = fmax(a->spinning, b->spinning)};
+                             .spinning    = fmax(a->spinning, b->spinning),
+                             .stiffness   = one_after_the_other(a->stiffness, b->stiffness),
+                             .damping     = fmax(a->damping, b->damping)};
     const tni_material* own =
         model->pair_count > 0 ? material_of_pair(model, s1->body, s2->body) : NULL;
     if (own == NULL) return m;
     return (tni_material){.friction    = tni_given_or(own->friction, m.friction),
                           .restitution = tni_given_or(own->restitution, m.restitution),
                           .rolling     = tni_given_or(own->rolling, m.rolling),
-                          .spinning    = tni_given_or(own->spinning, m.spinning)};
+                          .spinning    = tni_given_or(own->spinning, m.spinning),
+                          .stiffness   = tni_given_or(own->stiffness, m.stiffness),
+                          .damping     = tni_given_or(own->damping, m.damping)};
 }
 
 tn_result tni_compile_shapes(tn_model* model, const tn_scene* scene, tn_why* why)
@@ -554,8 +571,12 @@ tn_result tni_compile_shapes(tn_model* model, const tn_scene* scene, tn_why* why
     builder b = {
         .model = model, .scene = scene, .why = why, .scratch = tni_arena_make(&model->arena.host)};
     tn_result result = count_shapes(&b);
+    model->soft_body = -1;
     if (result == TN_OK && b.count > 0) {
         result = list_shapes(&b);
+        for (int i = 0; result == TN_OK && i < model->shape_count; ++i)
+            if (!isnan(model->shapes[i].material.stiffness))
+                note_soft(model, model->shapes[i].body, 0);
         if (result == TN_OK) result = list_excluded(&b);
         if (result == TN_OK && tn_scene_pair_count(scene) > 0) result = list_pairs(&b);
     }

@@ -326,6 +326,11 @@ static bool surface(tni_adding* a, const tn_shape_def* s, int number)
         !resistance(a, "rolling friction", s->rolling_friction, number) ||
         !resistance(a, "spinning friction", s->spinning_friction, number))
         return false;
+    if (!isnan(s->stiffness) && !(s->stiffness > 0 && isfinite(s->stiffness)))
+        return tni_refuse(a, "stiffness of shape %d must be positive, is %g", number, s->stiffness);
+    if (!resistance(a, "damping", s->damping, number)) return false;
+    if (isnan(s->stiffness) && s->damping > 0)
+        return tni_refuse(a, "damping of shape %d needs a stiffness", number);
     if (!(s->restitution >= 0 && s->restitution <= 1)) {
         return tni_refuse(a, "restitution of shape %d must lie in 0..1, is %g", number,
                           s->restitution);
@@ -625,6 +630,22 @@ static bool spring_and_force(tni_adding* a, const tn_joint_def* def)
     return true;
 }
 
+static bool force_range(tni_adding* a, const tn_joint_def* def)
+{
+    bool pushes = def->type == TN_JOINT_MOTOR || def->stiffness > 0 || def->damping > 0;
+    if (!tni_has_force_range(def)) return true;
+    if (!(def->force_low <= def->force_high))
+        return tni_refuse(a, "force_range %g..%g has no force in it", def->force_low,
+                          def->force_high);
+    if (coordinate_count(def) != 1)
+        return tni_refuse(a, "force_range needs one free coordinate, which a %s has not",
+                          tn_joint_type_word(def->type));
+    if (!pushes && def->force[0] == 0)
+        return tni_refuse(a, "force_range needs a motor, a spring or a damper to bound");
+    return def->type == TN_JOINT_MOTOR || !def->limit.given || def->limit.hard ||
+           tni_refuse(a, "force_range does not go with a soft limit: make the limit hard");
+}
+
 bool tni_check_joint(tni_adding* a, const tn_joint_def* def)
 {
     if ((unsigned)def->type >= TN_JOINT_TYPE_COUNT) return tni_refuse(a, "unknown type");
@@ -634,7 +655,7 @@ bool tni_check_joint(tni_adding* a, const tn_joint_def* def)
     if (!can_move(a, def->body1) && !can_move(a, def->body2))
         return tni_refuse(a, "neither of its bodies can move");
     return place(a, def) && type_parameters(a, def) && spring_and_force(a, def) && limit(a, def) &&
-           check_restitution(a, def) && role(a, def->role);
+           force_range(a, def) && check_restitution(a, def) && role(a, def->role);
 }
 
 bool tni_check_constraint(tni_adding* a, const tn_constraint_def* def)
@@ -829,5 +850,7 @@ bool tni_check_pair(tni_adding* a, const tn_pair_def* def)
            not_negative_or_unset(a, "friction", def->friction) &&
            (isnan(def->restitution) || in_unit_range(a, "restitution", def->restitution)) &&
            not_negative_or_unset(a, "rolling friction", def->rolling_friction) &&
-           not_negative_or_unset(a, "spinning friction", def->spinning_friction);
+           not_negative_or_unset(a, "spinning friction", def->spinning_friction) &&
+           (isnan(def->stiffness) || positive(a, "stiffness", def->stiffness)) &&
+           not_negative_or_unset(a, "damping", def->damping);
 }

@@ -8,9 +8,10 @@
 
 int tni_warm_start_capacity(const tn_model* model)
 {
-    return model->shape_count > 1 || model->limit_count > 0
-               ? 64 + 8 * model->shape_count + model->limit_count
-               : 0;
+    const int contacts = model->shape_count > 1 || model->limit_count > 0
+                             ? 64 + 8 * model->shape_count + model->limit_count
+                             : 0;
+    return contacts + model->bound_count;
 }
 
 tni_warm_start tni_warm_start_take(tni_arena* arena, const tn_model* model)

@@ -25,6 +25,9 @@
 
 // A gap [m or rad] or speed [m/s or rad/s] that counts as zero.
 static const double resolution = 1e-9;
+static const double impact_gain =
+    1e-9;                              // of the kinetic energy: what an impact may gain by rounding
+static const double rest_speed = 1e-6; // the same after steps that are solved in rounds [m/s]
 
 enum {
     EVENTS_MAX   = 200,  // in a step; then time stepping with impulses
@@ -43,29 +46,29 @@ static void evaluate(tn_stepper* s, const tni_configuration_buffer* place)
     tni_system_evaluate(s->system, &at);
 }
 
-// Rule of a unilateral that is reached, from its rates. With first-order dynamics rates do not
-// matter, and there is no friction.
-static void choose_rule(tni_unilateral* unilateral, bool second)
+// Rule of a unilateral that is reached, from its rates; `still` counts as none [m/s]. With first-order
+// dynamics rates do not matter, and there is no friction.
+static void choose_rule(tni_unilateral* unilateral, bool second, double still)
 {
     const double slip = tni_unilateral_slip(unilateral);
     unilateral->rule  = TNI_UNILATERAL_PUSHES;
-    if (second && unilateral->rate[0] > resolution) {
+    if (second && unilateral->rate[0] > still) {
         unilateral->rule = TNI_UNILATERAL_OPEN;
     } else if (second && unilateral->friction > 0 && unilateral->row_count > 1) {
-        unilateral->rule = slip > resolution ? TNI_UNILATERAL_SLIDES : TNI_UNILATERAL_GRIPS;
+        unilateral->rule = slip > still ? TNI_UNILATERAL_SLIDES : TNI_UNILATERAL_GRIPS;
         unilateral->slip = tni_vec3(0, 0, 0);
-        for (int i = 1; i <= unilateral->slip_count && slip > resolution; ++i)
+        for (int i = 1; i <= unilateral->slip_count && slip > still; ++i)
             unilateral->slip = tni_add_scaled(unilateral->slip, unilateral->rate[i] / slip,
                                               unilateral->across[i - 1]);
     }
 }
 
-static void choose_rules(tn_stepper* s)
+static void choose_rules(tn_stepper* s, double still)
 {
     tni_unilaterals* a      = tni_stops_of(s);
     const bool       second = s->settings.multiplier.dynamics == TN_DYNAMICS_SECOND;
     for (int i = 0; i < a->unilateral_count; ++i) {
-        choose_rule(&a->unilaterals[i], second);
+        choose_rule(&a->unilaterals[i], second, still);
         a->unilaterals[i].fixed_slip = false;
     }
 }
@@ -82,9 +85,11 @@ static bool find_within(tn_stepper* s, double reach)
 
 tn_result tni_find_unilaterals(tn_stepper* s, tn_why* why)
 {
+    const bool rough =
+        s->settings.method == TN_METHOD_IMPULSE; // it leaves gaps and rates of rounds
     evaluate(s, &s->now);
-    if (!find_within(s, resolution)) return tni_fail_full(why);
-    choose_rules(s);
+    if (!find_within(s, rough ? tni_contact_gap : resolution)) return tni_fail_full(why);
+    choose_rules(s, rough ? rest_speed : resolution);
     return TN_OK;
 }
 
@@ -162,6 +167,36 @@ static tn_result solve_velocities(tn_stepper* s, tn_step_report* report, tn_why*
     return result;
 }
 
+static double energy_after(tn_stepper* s, const double* change)
+{
+    for (int i = 0; i < s->model->u_count; ++i) s->scratch[i] = s->now.u[i] + change[i];
+    return tni_system_kinetic(s->system, s->scratch);
+}
+
+// Newton's restitution with friction may gain energy (Kane and Levinson 1985): the change of velocities d is then
+// mixed with that without restitution, d0, which never does. Both fit joints, contacts and friction cones, which are
+// convex, so their mixture does:
+//     d0 + x (d - d0),   x <= 1 the largest that gains nothing: a quadratic equation
+static tn_result keep_energy(tn_stepper* s, tn_step_report* report, tn_why* why)
+{
+    tni_unilaterals* a     = tni_stops_of(s);
+    const double     start = tni_system_kinetic(s->system, s->now.u),
+                 end       = energy_after(s, s->system->answer);
+    if (!(end > (1 + impact_gain) * start) || tni_energy_may_come(s)) return TN_OK;
+    tni_copy_numbers(s->impulse.best, s->system->answer, s->model->u_count);
+    for (int i = 0; i < a->unilateral_count; ++i)
+        a->unilaterals[i].target[0] = -a->unilaterals[i].rate[0];
+    TRY(solve_velocities(s, report, why));
+    double*      d    = s->system->answer;
+    const double less = energy_after(s, d);
+    for (int i = 0; i < s->model->u_count; ++i) s->impulse.best[i] -= d[i];
+    const double A = tni_system_kinetic(s->system, s->impulse.best), C = less - start,
+                 B = end - less - A;
+    const double x = C < 0 && A > 0 ? (sqrt(B * B - 4 * A * C) - B) / (2 * A) : 0;
+    for (int i = 0; i < s->model->u_count; ++i) d[i] += fmin(x, 1) * s->impulse.best[i];
+    return TN_OK;
+}
+
 // Repeats impacts on s->now.u until nothing approaches any more.
 tn_result tni_solve_impacts(tn_stepper* s, tn_step_report* report, tn_why* why)
 {
@@ -183,6 +218,7 @@ tn_result tni_solve_impacts(tn_stepper* s, tn_step_report* report, tn_why* why)
             TRY(tni_system_factor(s->system, &at, why));
         }
         TRY(solve_velocities(s, report, why));
+        if (restitution && s->impulse.energy.on) TRY(keep_energy(s, report, why));
         for (int i = 0; i < s->model->u_count; ++i) s->now.u[i] += s->system->answer[i];
         evaluate(s, &s->now);
     }
@@ -196,7 +232,7 @@ static tn_result find_and_strike(tn_stepper* s, tn_step_report* report, tn_why* 
     if (s->settings.multiplier.dynamics == TN_DYNAMICS_SECOND &&
         tni_stops_of(s)->unilateral_count > 0) {
         TRY(tni_solve_impacts(s, report, why));
-        choose_rules(s);
+        choose_rules(s, resolution);
     }
     return TN_OK;
 }

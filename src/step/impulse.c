@@ -53,6 +53,7 @@ static const double aim            = 0.2; // of the tolerance: lever arms magnif
 static const double share = 0.02;
 // Closure error of the prediction up to which no energy check is needed [m or rad].
 static const double rough          = 1e-6;
+static const double helped         = 0.7;   // of the gain of a substep that is left by half of it
 static const double slack          = 1e-10; // relative velocity error that is worth another solve
 static const double safer          = 100;   // factor on the regularisation, each time
 static const double safe_tolerance = 1e-6;
@@ -79,6 +80,9 @@ tn_result tni_impulse_create(tn_stepper* s)
     work->principal        = TNI_TAKE(&s->arena, tni_principal, model->body_count);
     work->load             = TNI_TAKE(&s->arena, double, model->body_count);
     work->part_work        = TNI_TAKE(&s->arena, double, 2 * (size_t)model->body_count);
+    work->apart            = TNI_TAKE(&s->arena, double, s->has_unilaterals ? model->q_count : 0);
+    work->group            = TNI_TAKE(&s->arena, int, model->body_count);
+    work->pull             = TNI_TAKE(&s->arena, double, model->joint_count);
     work->tension          = TNI_TAKE(&s->arena, tni_mat3, model->body_count);
     work->stiffness        = TNI_TAKE(&s->arena, tni_mat3, model->body_count);
     if (s->arena.failed) return TN_ERR_MEMORY;
@@ -87,14 +91,24 @@ tn_result tni_impulse_create(tn_stepper* s)
     const bool     implicit = s->settings.impulse.springs == TN_SPRINGS_IMPLICIT;
     a->tolerance = implicit ? fmax(1e-7, 0.1 * s->settings.impulse.tolerance) : exact_laws;
     s->system->unilaterals.spin_and_roll = true;
-    work->loops                          = tni_system_regularises(s->system);
-    if (implicit) TRY(tni_soft_rows_create(&s->arena, model, &work->soft));
-    s->system->soft = work->soft;
+    a->loops = work->loops = tni_system_regularises(s->system);
+    TRY(tni_accuracy_create(s));
+    work->touches = tni_has_unilaterals(model);
     // Rows that push otherwise than along themselves, and J M^-1 J^T, have no place for contacts in their matrix.
     const bool dense =
         model->core.auxiliary_rows > 0 || (tni_system_is_schur(s->system) && !implicit);
     if (dense || !s->has_unilaterals) return TN_OK;
-    return tni_step_matrix_create(model, work->soft, &a->matrix);
+    if (implicit) {
+        work->contact_stiffness = TNI_TAKE(&s->arena, double, model->body_count);
+        work->contact_damping   = TNI_TAKE(&s->arena, double, model->body_count);
+        if (s->arena.failed) return TN_ERR_MEMORY;
+        TRY(tni_soft_rows_create(&s->arena, model, &work->soft));
+        TRY(tni_energy_create(s));
+        s->system->soft = work->soft;
+        TRY(tni_bounded_rows_create(&s->arena, model, work->soft, &work->bounded));
+        s->system->bounded = true;
+    }
+    return tni_step_matrix_create(model, work->soft, &work->bounded, &a->matrix);
 }
 
 // ---- Kick ---------------------------------------------------------------------------------------
@@ -135,6 +149,8 @@ tn_result tni_impulse_correct(tn_stepper* s, tn_why* why)
     const tn_result result = tni_impulse_solve(s, NULL, false, why);
     for (int i = 0; result == TN_OK && i < s->model->u_count; ++i)
         s->impulse.plus[i] += s->system->answer[i];
+    for (int i = 0; result == TN_OK && s->impulse.soft != NULL && i < s->model->row_count; ++i)
+        s->impulse.past[0][i] += s->system->answer[s->model->u_count + i];
     return result;
 }
 
@@ -182,14 +198,10 @@ static tn_result first_kick(tn_stepper* s, double h, tn_why* why)
     return tni_impulse_solve_kick(s, h, why);
 }
 
-// Joints, springs and contacts are solved together, once the contacts of the step are known. These are looked for
-// along a ballistic flight: velocities of the start, and the forces on each body alone.
-static tn_result ballistic_kick(tn_stepper* s, double h)
+// The velocity of a flight in which only weight acts.
+static void throw_bodies(tn_stepper* s, double h)
 {
-    const tn_model*         model = s->model;
-    const tni_configuration at    = tni_configuration_of(&s->now);
-    tni_scene_view          scene = tni_system_scene(s->system, &at);
-    scene.flying                  = true;
+    const tn_model* model = s->model;
     tni_copy_numbers(s->impulse.plus, s->now.u, model->u_count);
     for (int i = 0; i < model->free_count; ++i) {
         const tni_body* body = &model->bodies[model->free_bodies[i]];
@@ -198,10 +210,22 @@ static tn_result ballistic_kick(tn_stepper* s, double h)
             s->impulse.plus[body->u_start + k] +=
                 h * s->impulse.force[body->u_start + k] / body->mass;
     }
+}
+
+// With implicit springs, joints, springs and contacts are solved together, once the contacts of the step are known.
+// These are looked for along a ballistic flight: velocities of the start, and weight.
+static tn_result ballistic_kick(tn_stepper* s, double h)
+{
+    const tni_configuration at    = tni_configuration_of(&s->now);
+    tni_scene_view          scene = tni_system_scene(s->system, &at);
+    scene.flying                  = true;
+    throw_bodies(s, h);
     set_first_goal(s, h);
-    s->system->auxiliary.softens = true;
-    if (s->impulse.soft != NULL)
-        tni_soft_kick(s->impulse.soft, &scene, h, s->impulse.frame, s->now.u, s->now.u);
+    s->system->auxiliary.softens = s->system->auxiliary.binds = true;
+    if (s->impulse.soft == NULL) return TN_OK;
+    tni_bounded_kick(&s->impulse.bounded, &scene, h);
+    tni_impulse_start_bounded(s, false, h);
+    tni_soft_kick(s->impulse.soft, &scene, h, s->impulse.frame, s->now.u, s->now.u);
     return TN_OK;
 }
 
@@ -231,7 +255,9 @@ static tn_result stiffen(tn_stepper* s, double h, bool* again, tn_step_report* r
     if (count > report->impulse.stiffened_count) report->impulse.stiffened_count = count;
     s->system->stiffness = s->impulse.stiffness;
     TRY(factor(s, &s->now, report, why));
-    return s->has_unilaterals ? ballistic_kick(s, h) : first_kick(s, h, why);
+    if (!s->has_unilaterals) return first_kick(s, h, why);
+    set_first_goal(s, h);
+    return TN_OK;
 }
 
 // ---- Close --------------------------------------------------------------------------------------
@@ -305,6 +331,23 @@ static void least_multipliers_if_closed(tn_stepper* s, double h, double toleranc
     (void)tni_impulse_fly(s, h);
 }
 
+// What the kick and its corrections pushed is left in the answer: tension is found from it.
+tn_result tni_impulse_close_alone(tn_stepper* s, double h, double tolerance,
+                                  tni_closure_error* nearest, bool* closed, tn_step_report* report,
+                                  tn_why* why)
+{
+    const int rows   = s->model->row_count;
+    double *  pushed = s->impulse.past[0], *mu = s->system->answer + s->model->u_count;
+    tni_copy_numbers(s->impulse.target_rates, s->impulse.goal, rows);
+    TRY(tni_impulse_solve_kick(s, h, why));
+    tni_copy_numbers(pushed, mu, rows);
+    *closed = correct(s, h, tolerance, nearest, report) ||
+              nearest->error <= s->settings.impulse.tolerance;
+    tni_copy_numbers(mu, pushed, rows);
+    tni_energy_keep(s);
+    return TN_OK;
+}
+
 // Contacts first: the tension depends on them.
 static tn_result close_with_unilaterals(tn_stepper* s, double h, double tolerance,
                                         tni_closure_error* nearest, bool* closed,
@@ -312,10 +355,10 @@ static tn_result close_with_unilaterals(tn_stepper* s, double h, double toleranc
 {
     bool again = false;
     TRY(tni_impulse_close(s, h, tolerance, nearest, closed, report, why));
-    if (!*closed && tni_impulse_is_crowded(s) && !s->impulse.final_try)
-        return TN_OK; // a shorter step
+    if (!*closed && tni_is_crowded(s) && !s->impulse.final_try) return TN_OK; // a shorter step
     TRY(stiffen(s, h, &again, report, why));
     if (!again) return TN_OK;
+    if (!*closed && s->impulse.soft != NULL) throw_bodies(s, h); // not where the first try has gone
     return tni_impulse_close(s, h, tolerance, nearest, closed, report, why);
 }
 
@@ -424,7 +467,7 @@ static tn_result fit_with_unilaterals(tn_stepper* s, double h, tn_step_report* r
         const bool exact = round > 1 && s->impulse.loops && !s->impulse.safer_mode;
         if (round > 0 && s->system->auxiliary.report.split)
             s->system->auxiliary.effort = TNI_CONES_FROZEN; // the joints only
-        else if (tni_impulse_is_crowded(s))
+        else if (tni_is_crowded(s))
             s->system->auxiliary.effort = TNI_CONES_FURTHER; // the next flight goes on with them
         const tn_result result      = second_kick(s, h, exact, why);
         s->system->auxiliary.effort = TNI_CONES_MET;
@@ -465,26 +508,31 @@ static tn_result land(tn_stepper* s, double h, tn_step_report* report, tn_why* w
     note_found(s, report);
     if (tense) tni_tension_land(s, h);
     if (tense) system->stiffness = s->impulse.stiffness;
-    system->auxiliary.softens = s->impulse.soft != NULL;
+    system->auxiliary.softens = system->auxiliary.binds = s->impulse.soft != NULL;
     tni_copy_numbers(s->impulse.plus, s->next.u, model->u_count);
     if (s->has_unilaterals) TRY(tni_impulse_find_landing(s, h, why));
     TRY(factor(s, &s->next, report, why));
-    if (s->has_unilaterals) tni_impulse_set_landing_targets(s);
+    if (s->has_unilaterals) tni_impulse_set_landing_targets(s, h);
     for (int i = 0; i < model->row_count; ++i) s->impulse.target_rates[i] = -system->rate[i];
     tni_system_forces(system, &at, true, s->impulse.force);
     if (s->impulse.soft != NULL) {
         tni_scene_view scene = tni_system_scene(system, &at);
         scene.flying         = true;
         tni_soft_land(s->impulse.soft, &scene, s->impulse.plus);
+        tni_bounded_land(&s->impulse.bounded, &scene, h);
+        tni_impulse_start_bounded(s, true, h);
     }
     tn_result (*fit)(tn_stepper*, double, tn_step_report*, tn_why*) =
-        s->has_unilaterals ? fit_with_unilaterals : fit_velocities;
+        s->has_unilaterals && !tni_auxiliary_is_idle(&system->auxiliary, &system->unilaterals)
+            ? fit_with_unilaterals
+            : fit_velocities;
     TRY(fit(s, h, report, why));
     if (s->impulse.damped && s->impulse.soft == NULL) {
         tni_system_forces(system, &at, true, s->impulse.force);
         TRY(fit(s, h, report, why));
     }
     note_found(s, report);
+    tni_energy_landed(s, h);
     if (s->has_unilaterals) tni_impulse_report_contacts(s, h, report);
     tni_system_report(system, report);
     s->now_factored = !tense; // the next kick weighs tension anew
@@ -533,6 +581,7 @@ static tn_result try_regularised(tn_stepper* s, double h, tn_step_report* report
     ++report->unclosed_count;
     tni_copy_numbers(s->impulse.plus, s->scratch2, s->model->u_count);
     (void)tni_impulse_fly(s, h);
+    tni_energy_kicked(s, h);
     result          = land(s, h, report, why);
     s->now_factored = false; // factored with other regularisation than the next step wants
     return result;
@@ -552,30 +601,86 @@ static bool is_of_step(tn_result result)
     return result == TN_ERR_MEMORY || result == TNI_WOKEN;
 }
 
-static tn_result substep(tn_stepper* s, double h, int level, tn_step_report* report, tn_why* why)
+// What a try that is not taken has counted.
+static void forget_try(tn_step_report* report, const tn_step_report* before)
 {
-    tni_closure_error c;
-    bool              closed = false;
-    s->impulse.final_try     = level == HALVINGS_MAX;
-    s->next.time             = tni_time_after(s->now.time, h);
+    report->unclosed_count = before->unclosed_count;
+    report->impact_count   = before->impact_count;
+}
+
+// What a substep that gains energy from nowhere may do.
+typedef enum gaining {
+    GAINING_SPLITS, // be split
+    GAINING_ASKS, // the same, if it gains less than what it is the first half of; else the whole is to be taken
+    GAINING_TAKEN // be taken and told
+} gaining;
+
+#define WORSE ((tn_result)1001) // result of a first half that gains more than the whole
+
+// Whether the substep that has landed is taken. before: what the whole gained that this is half of [J]; *gain: what this
+// gains.
+static tn_result judge(tn_stepper* s, int level, gaining may, double before, double* gain,
+                       tn_step_report* report)
+{
+    double excess;
+    *gain           = tni_energy_gain(s, tni_tolerated_depth(s), &excess);
+    const bool much = excess > 0, helps = *gain < helped * before;
+    if (much && may == GAINING_ASKS && !helps) return WORSE;
+    if (much && may != GAINING_TAKEN && helps && level < HALVINGS_MAX && !tni_is_crowded(s))
+        return TN_ERR_DIVERGED;
+    report->energy_gain += *gain;
+    if (much) tni_energy_tell(s, *gain);
+    return TN_OK;
+}
+
+static tn_result substep(tn_stepper* s, double h, int level, gaining may, double before,
+                         tn_step_report* report, tn_why* why)
+{
+    const tn_step_report found = *report; // before it was tried
+    double               gain  = HUGE_VAL;
+    tni_closure_error    c;
+    bool                 closed = false;
+    s->impulse.final_try        = level == HALVINGS_MAX;
+    s->next.time                = tni_time_after(s->now.time, h);
     tni_copy_numbers(s->next.z, s->now.z, s->model->coordinate_count);
-    tn_result result = tni_impulse_kick(s, h, report, why);
+    const bool continued = s->now_factored;
+    tn_result  result    = tni_impulse_kick(s, h, report, why);
+    if (result == TN_OK) tni_energy_begin(s, continued);
     if (result == TN_OK) result = close_joints(s, h, tolerance_of(s), &c, &closed, report, why);
     if (is_of_step(result)) return result;
     if (result == TN_OK && closed && (level == HALVINGS_MAX || correction_is_small(s, &c))) {
         ++report->substep_count;
+        tni_energy_kicked(s, h);
         result = land(s, h, report, why);
+        if (result == TN_OK) {
+            result = judge(s, level, may, before, &gain, report);
+            if (result != TN_OK) forget_try(report, &found);
+            if (result != TN_OK) tni_energy_back(s);
+            if (result != TN_OK) s->now_factored = false;
+            if (result == WORSE) return result;
+        }
     } else if (level == HALVINGS_MAX) {
         ++report->substep_count;
-        return safer_substep(s, h, report, why);
+        result = safer_substep(s, h, report, why);
+        if (result == TN_OK) (void)judge(s, level, GAINING_TAKEN, before, &gain, report);
+        return result;
     } else {
         result = TN_ERR_DIVERGED;
     }
     if (result == TN_OK || is_of_step(result) || level == HALVINGS_MAX) return result;
-    s->now_factored = false;
-    TRY(substep(s, 0.5 * h, level + 1, report, why));
+    s->now_factored   = false;
+    const bool gained = gain < HUGE_VAL;
+    result = substep(s, 0.5 * h, level + 1, gained ? GAINING_ASKS : may, gain, report, why);
+    if (gained && result == WORSE) return substep(s, h, level, GAINING_TAKEN, before, report, why);
+    if (result != TN_OK) return result;
     tni_accept_substep(s);
-    return substep(s, 0.5 * h, level + 1, report, why);
+    return substep(s, 0.5 * h, level + 1, may == GAINING_TAKEN ? may : GAINING_SPLITS, gain, report,
+                   why);
+}
+
+tn_result tni_impulse_substep(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
+{
+    return substep(s, h, 0, GAINING_SPLITS, HUGE_VAL, report, why);
 }
 
 static double fastest_turn(const tn_stepper* s)
@@ -602,7 +707,8 @@ static tn_result substeps(tn_stepper* s, double h, tn_step_report* report, tn_wh
     const int count = turns > 1 ? (int)turns : 1;
     for (int i = 0; i < count; ++i) {
         if (i > 0) tni_accept_substep(s);
-        TRY(substep(s, h / count, 0, report, why));
+        if (s->settings.accuracy > 0) TRY(tni_accurate_substep(s, h / count, h, report, why));
+        else TRY(tni_impulse_substep(s, h / count, report, why));
     }
     if (s->next.time != end) s->now_factored = false; // substeps add up to it only up to rounding
     s->next.time = end;
@@ -611,12 +717,14 @@ static tn_result substeps(tn_stepper* s, double h, tn_step_report* report, tn_wh
 
 tn_result tni_impulse_step(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
-    s->impulse.damped      = tni_system_has_damping(s->system);
-    s->impulse.frame       = h;
-    s->hit_count           = 0;
-    s->impulse.jam_count   = 0;
-    const tn_result result = substeps(s, h, report, why);
-    s->system->stiffness   = NULL;
+    s->impulse.damped       = tni_system_has_damping(s->system);
+    s->impulse.frame        = h;
+    s->hit_count            = 0;
+    s->impulse.jam_count    = 0;
+    s->impulse.energy.count = 0;
+    s->impulse.energy.most  = 0;
+    const tn_result result  = substeps(s, h, report, why);
+    s->system->stiffness    = NULL;
     report->jam_count += s->impulse.jam_count;
     if (result != TN_OK) s->now_factored = false;
     else tni_sleep_end(s, h);

@@ -61,6 +61,7 @@ static const double crowd_growth =
     2e-2; // the same among many contacts: no piece for the sake of one
 static const double share       = 0.02; // of the kinetic energy that contacts and limits may add
 static const double near_enough = 1e-7; // of gaps and slips, with implicit springs [m]
+static const double creep       = 1e-9; // of what friction holds, or a motor, in a step [m or rad]
 static const double soft_enough = 1e-7; // of displacements by springs, likewise [m or rad]
 static const double lawful =
     10; // residual of the laws of contacts that is good enough, beside their tolerance
@@ -68,16 +69,14 @@ static const double crowd_depth   = 1e-4; // penetration that is left alone amon
 static const double removed_share = 0.8;  // of a penetration that is removed in one step
 
 // Many contacts in one matrix: what is wrong with a few of them may wait for the next step.
-bool tni_impulse_is_crowded(const tn_stepper* s)
+bool tni_is_crowded(const tn_stepper* s)
 {
     return s->impulse.soft != NULL && s->system->unilaterals.unilateral_count > CROWD;
 }
 
-// Penetration that is left alone [m]: invisible, and small beside the joint tolerance.
-static double tolerated_depth(const tn_stepper* s)
+double tni_tolerated_depth(const tn_stepper* s)
 {
-    return fmax(tni_impulse_is_crowded(s) ? crowd_depth : 1e-6,
-                0.01 * s->settings.impulse.tolerance);
+    return fmax(tni_is_crowded(s) ? crowd_depth : 1e-6, 0.01 * s->settings.impulse.tolerance);
 }
 
 // ---- The set of unilaterals ---------------------------------------------------------------------
@@ -93,6 +92,17 @@ static void set_warm_start(tn_stepper* s, bool landing, double h)
         if (force == NULL) continue;
         if (landing) force += TNI_WARM_START_ROWS;
         for (int r = 0; r < TNI_WARM_START_ROWS; ++r) unilateral->force[r] = h * force[r];
+    }
+}
+
+void tni_impulse_start_bounded(tn_stepper* s, bool landing, double h)
+{
+    int at = 0;
+    for (int i = 0; i < s->impulse.bounded.count; ++i) {
+        tni_bounded*  b     = &s->impulse.bounded.rows[i];
+        const double* force = tni_warm_start_find(&s->impulse.warm_start, tni_bounded_id(i), &at);
+        for (int r = 0; r < 3; ++r)
+            b->force[r] = force != NULL ? h * force[r + (landing ? TNI_WARM_START_ROWS : 0)] : 0;
     }
 }
 
@@ -126,11 +136,13 @@ static void set_targets(tni_unilateral* unilateral, double h)
     for (int k = 1; k < unilateral->row_count; ++k)
         unilateral->target[k] =
             -unilateral->rate[k] - (h < HUGE_VAL ? 0.5 * h * unilateral->gamma[k] : 0);
+    if (unilateral->soft && h < HUGE_VAL) tni_impulse_kick_soft(unilateral, h);
 }
 
 static void set_all_targets(tn_stepper* s, int from, double h)
 {
     tni_unilaterals* a = tni_stops_of(s);
+    tni_impulse_weigh_soft(s);
     for (int i = from; i < a->unilateral_count; ++i) set_targets(&a->unilaterals[i], h);
 }
 
@@ -147,7 +159,7 @@ static bool any_hit(tn_stepper* s, double h)
         const bool      comes =
             unilateral->rate[0] < -resolution && unilateral->gap + h * unilateral->rate[0] < 0;
         const bool hit            = unilateral->restitution > 0 && comes;
-        unilateral->skips_impacts = !hit && !(unilateral->gap <= resolution);
+        unilateral->skips_impacts = unilateral->soft || (!hit && !(unilateral->gap <= resolution));
         any                       = any || hit;
     }
     return any;
@@ -158,6 +170,7 @@ static bool any_hit(tn_stepper* s, double h)
 // Whether a unilateral is active, by the last solve: one of force and residual is 0 up to rounding.
 static bool pushes(const tni_unilateral* unilateral)
 {
+    if (unilateral->soft) return unilateral->force[0] > 0;
     return unilateral->force[0] * unilateral->response[0] > fabs(unilateral->residual[0]);
 }
 
@@ -185,12 +198,13 @@ static double correct_gaps(tn_stepper* s, double h)
         tni_unilateral* unilateral = &a->unilaterals[i];
         const double    off        = fmin(unilateral->start_gap, 0) - unilateral->gap;
         const bool      on         = pushes(unilateral);
+        if (unilateral->soft) error = fmax(error, tni_impulse_correct_soft(unilateral, h));
         if (unilateral->rule == TNI_UNILATERAL_OPEN || (off <= 0 && !on)) continue;
         if (unilateral->rule == TNI_UNILATERAL_GRIPS && on) {
             const double slip = h * correct_slip(unilateral);
             if (slip > slip_tolerance) error = fmax(error, slip);
         }
-        if (off <= 0 && unilateral->start_gap < -tolerated_depth(s))
+        if (unilateral->soft || (off <= 0 && unilateral->start_gap < -tni_tolerated_depth(s)))
             continue; // separating: nothing to correct
         unilateral->target[0] += off / h;
         error = fmax(error, fabs(off));
@@ -207,6 +221,7 @@ static bool keep(tn_stepper* s, const tni_closure_error* c, double error, double
     nearest->error = c->error;
     nearest->worst = c->worst;
     tni_copy_numbers(s->impulse.best, s->impulse.plus, s->model->u_count);
+    tni_energy_keep(s);
     return true;
 }
 
@@ -264,12 +279,21 @@ static double correct_soft(tn_stepper* s, double tolerance)
     return moved * fmin(1, tolerance / soft_enough);
 }
 
+// The same of what has bounds on its force.
+static double correct_bounded(tn_stepper* s, double h, double tolerance)
+{
+    const tni_configuration at    = tni_configuration_of(&s->next);
+    const tni_scene_view    scene = tni_system_scene(s->system, &at);
+    return tni_bounded_correct(&s->impulse.bounded, &scene, h) * fmax(1, tolerance / creep);
+}
+
 // ---- Separate -----------------------------------------------------------------------------------
 
 static double deepest(const tni_unilaterals* a)
 {
     double most = 0;
-    for (int i = 0; i < a->unilateral_count; ++i) most = fmax(most, -a->unilaterals[i].gap);
+    for (int i = 0; i < a->unilateral_count; ++i)
+        if (!a->unilaterals[i].soft) most = fmax(most, -a->unilaterals[i].gap);
     return most;
 }
 
@@ -316,7 +340,7 @@ static tn_result find_deep(tn_stepper* s, tn_why* why)
     tni_unilaterals* a     = tni_stops_of(s);
     const double     start = tni_clock_of(s);
     const int        more =
-        tni_unilaterals_find_more(a, s->system->views, s->now.z, 5 * tolerated_depth(s));
+        tni_unilaterals_find_more(a, s->system->views, s->now.z, 5 * tni_tolerated_depth(s));
     s->system->phases.collide += tni_clock_of(s) - start;
     if (more < 0) return tni_fail_full(why);
     if (more == 0) return TN_OK;
@@ -332,39 +356,51 @@ static tn_result push_apart(tn_stepper* s, double tolerance, tn_step_report* rep
     tni_unilaterals*        a      = tni_stops_of(s);
     tni_auxiliary*          by     = &s->system->auxiliary;
     const tni_configuration at     = tni_configuration_of(&s->next);
-    const double            alone  = (tni_impulse_is_crowded(s) ? 8 : 1) * tolerated_depth(s);
+    const double            alone  = (tni_is_crowded(s) ? 8 : 1) * tni_tolerated_depth(s);
     tn_result               result = TN_OK;
-    if (tni_impulse_is_crowded(s)) TRY(find_deep(s, why));
+    if (tni_is_crowded(s)) TRY(find_deep(s, why));
     if (!(deepest(a) > alone)) return TN_OK;
     if (by->matrix != NULL) TRY(tni_system_factor(s->system, &at, why)); // rows as they are here
     for (int i = 0; i < a->unilateral_count; ++i) {
         a->unilaterals[i].start_gap = a->unilaterals[i].gap;
-        a->unilaterals[i].rule      = TNI_UNILATERAL_PUSHES;
+        a->unilaterals[i].rule =
+            a->unilaterals[i].soft ? TNI_UNILATERAL_OPEN : TNI_UNILATERAL_PUSHES;
     }
-    by->softens     = false;
-    by->keep_forces = true;
+    by->softens = by->binds = false;
+    by->keep_forces         = true;
     if (by->matrix != NULL) tni_step_matrix_cool(by->matrix);
-    const int rounds = tni_impulse_is_crowded(s) ? CROWD_PARTS : PART_ROUNDS;
+    const double before = tni_energy_of_place(s);
+    const int    rounds = tni_is_crowded(s) ? CROWD_PARTS : PART_ROUNDS;
     for (int round = 0; round < rounds && result == TN_OK; ++round) {
         int  worst;
         bool done = tni_system_position_error(s->system, &worst) <= tolerance;
         for (int i = 0; i < a->unilateral_count; ++i) {
             tni_unilateral* unilateral = &a->unilaterals[i];
-            const double    goal       = unilateral->start_gap < -alone
-                                             ? (1 - removed_share) * unilateral->start_gap
-                                             : fmin(unilateral->start_gap, 0);
-            unilateral->target[0]      = goal - unilateral->gap;
-            done                       = done &&
+            if (unilateral->soft) continue;
+            const double goal     = unilateral->start_gap < -alone
+                                        ? (1 - removed_share) * unilateral->start_gap
+                                        : fmin(unilateral->start_gap, 0);
+            unilateral->target[0] = goal - unilateral->gap;
+            done                  = done &&
                    unilateral->target[0] <= 0.5 * alone; // without the factor, penetrations just
                                                          // above it would stay
         }
         if (done) break;
+        const double deep = deepest(a);
+        tni_copy_numbers(s->impulse.apart, s->next.q, s->model->q_count);
         result = move_positions(s, false, why);
         if (result != TN_OK) break;
         tni_system_evaluate(s->system, &at);
+        if (deepest(a) < 2 * deep) continue;
+        // Too far for a linear step.
+        tni_copy_numbers(s->next.q, s->impulse.apart, s->model->q_count);
+        tni_system_evaluate(s->system, &at);
+        break;
     }
     by->keep_forces = false;
-    return result == TN_OK ? close_positions(s, tolerance, report, why) : result;
+    if (result == TN_OK) result = close_positions(s, tolerance, report, why);
+    tni_energy_brought(s, tni_energy_of_place(s) - before);
+    return result;
 }
 
 // A row of balls passes an impact on, one contact a time.
@@ -381,8 +417,10 @@ static tn_result solve_impacts(tn_stepper* s, double h, bool* hit, tn_step_repor
 {
     *hit = any_hit(s, h);
     if (!*hit) return TN_OK;
-    s->system->auxiliary.softens = false;
-    tn_result result             = tni_solve_impacts(s, report, why);
+    s->system->auxiliary.softens = s->system->auxiliary.binds = false;
+    const double before                                       = tni_energy_of_impact(s);
+    tn_result    result                                       = tni_solve_impacts(s, report, why);
+    tni_energy_brought(s, tni_energy_of_impact(s) - before);
     if (result == TN_OK) result = tni_impulse_kick(s, h, report, why);
     return result;
 }
@@ -396,7 +434,7 @@ static tn_result find_and_strike(tn_stepper* s, double h, int* impacts, tn_step_
     tn_result result = TN_OK;
     while (hit && result == TN_OK) {
         tni_copy_numbers(s->impulse.first, s->impulse.plus, s->model->u_count);
-        (void)tni_impulse_fly(s, h);
+        if (s->impulse.touches) (void)tni_impulse_fly(s, h);
         result = find_on_path(s, h, why);
         hit    = false;
         if (result == TN_OK && ++*impacts <= impact_rounds_max(s))
@@ -412,7 +450,8 @@ static tn_result find_more(tn_stepper* s, double h, int* impacts, bool* again,
 {
     tni_unilaterals* a     = tni_stops_of(s);
     const double     start = tni_clock_of(s);
-    const int more   = tni_unilaterals_find_more(a, s->system->views, s->now.z, tolerated_depth(s));
+    const int        more =
+        tni_unilaterals_find_more(a, s->system->views, s->now.z, tni_tolerated_depth(s));
     bool      hit    = false;
     tn_result result = TN_OK;
     s->system->phases.collide += tni_clock_of(s) - start;
@@ -421,6 +460,9 @@ static tn_result find_more(tn_stepper* s, double h, int* impacts, bool* again,
     if (more == 0) return TN_OK;
     if (tni_sleep_disturbed(s)) return TNI_WOKEN;
     tni_unilaterals_evaluate(a, s->impulse.views, s->now.z, true);
+    for (int i = 0; i < a->unilateral_count; ++i)
+        if (a->unilaterals[i].is_new) a->unilaterals[i].weighed = false;
+    tni_impulse_weigh_soft(s);
     for (int i = 0; i < a->unilateral_count; ++i) {
         if (!a->unilaterals[i].is_new) continue;
         a->unilaterals[i].start_gap = a->unilaterals[i].gap;
@@ -437,7 +479,7 @@ static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closure_
                          bool* closed, int* impacts, tn_step_report* report, tn_why* why)
 {
     tni_auxiliary* a         = &s->system->auxiliary;
-    const bool     crowded   = tni_impulse_is_crowded(s);
+    const bool     crowded   = tni_is_crowded(s);
     const bool     exact     = s->impulse.soft == NULL; // as far as it takes
     const int      few_steps = crowded ? 0
                                : exact ? EXACT_STEPS
@@ -446,39 +488,45 @@ static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closure_
                                : exact ? EXACT_STEPS
                                        : STEPS_MAX;
     int          since = 0, known = 0, spent = 0, looks = 0;
-    bool         least_multipliers = !s->impulse.loops, frozen = false;
+    bool         least_multipliers = !s->impulse.loops, frozen = false, anew = true;
     double       least = HUGE_VAL, last = HUGE_VAL;
     const double ease = exact ? 1 : fmin(1, tolerance / near_enough);
-    *nearest          = (tni_closure_error){.error = HUGE_VAL, .worst = -1};
+    if (tni_auxiliary_is_idle(a, tni_stops_of(s)))
+        return tni_impulse_close_alone(s, h, tolerance, nearest, closed, report, why);
+    *nearest = (tni_closure_error){.error = HUGE_VAL, .worst = -1};
     for (int round = 0; round <= ROUNDS_MAX; ++round) {
         tni_copy_numbers(s->impulse.target_rates, s->impulse.goal, s->model->row_count);
-        a->effort              = frozen ? TNI_CONES_FROZEN
-                                 : looks > 0 || (round > 0 && spent >= few_steps) ? TNI_CONES_FURTHER
-                                                                                  : TNI_CONES_MET;
+        const bool full = crowded ? round == 0 && looks == 0 : anew || spent < few_steps;
+        a->effort       = frozen ? TNI_CONES_FROZEN : full ? TNI_CONES_MET : TNI_CONES_FURTHER;
         const tn_result result = tni_impulse_solve_kick(s, h, why);
         a->effort              = TNI_CONES_MET;
+        anew                   = false;
         if (result != TN_OK) return result;
         if (round == 0) tni_copy_numbers(s->impulse.first, s->impulse.plus, s->model->u_count);
         spent += a->report.rounds;
-        const bool              met  = a->report.residual <= lawful * a->tolerance || frozen;
+        const bool met = a->report.residual <= lawful * a->tolerance || frozen;
+        anew           = !met && !s->impulse.loops; // through loops each would begin too far away
         const tni_closure_error c    = tni_impulse_fly(s, h);
         const double            gaps = frozen ? 0 : correct_gaps(s, h) * ease, before = least;
-        // Springs are looked at when joints are nearly closed.
-        const bool   far   = frozen && c.error > FAR * tolerance;
-        const double error = fmax(c.error, far ? 0 : fmax(gaps, correct_soft(s, tolerance)));
+        const bool far  = frozen && c.error > FAR * tolerance; // springs may wait for the joints
+        double     soft = 0;
+        if (!far) soft = correct_soft(s, tolerance);
+        if (!frozen) soft = fmax(soft, correct_bounded(s, h, tolerance));
+        const double error = fmax(c.error, fmax(gaps, soft));
         if (round == 0) nearest->initial = c.error;
         (void)keep(s, &c, met ? error : fmax(error, 2 * tolerance), &least, nearest);
         since = least < 0.5 * before ? 0 : since + 1;
         least_multipliers =
             !s->impulse.loops || (least_multipliers && error <= fmax(tolerance, spoiled_max));
         if (!(error < 1e6) || (error <= tolerance && met && least_multipliers)) break;
-        if (round == LOOK_ROUND && tni_impulse_is_crowded(s) && looks < CROWD_MORE) {
+        if (round == LOOK_ROUND && tni_is_crowded(s) && looks < CROWD_MORE) {
             bool again; // before the joints are closed for good
             ++looks;
             TRY(find_more(s, h, impacts, &again, report, why));
             if (again) {
                 round  = -1;
                 frozen = false;
+                anew   = true;
                 since = known = spent = 0;
                 least = last = HUGE_VAL;
                 *nearest     = (tni_closure_error){.error = HUGE_VAL, .worst = -1};
@@ -495,8 +543,9 @@ static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closure_
         }
         if (error <= tolerance && met) {
             set_goal_from_rates(s);
-            if (a->matrix != NULL) tni_step_matrix_forget(a->matrix);
-            least_multipliers = true;
+            if (a->matrix != NULL)
+                tni_step_matrix_forget(a->matrix); // from nothing: a few steps would not do
+            least_multipliers = anew = true;
             since = known = 0;
             least         = HUGE_VAL;
         } else if (error > tolerance) {
@@ -519,11 +568,12 @@ static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closure_
 // linearisation.
 static bool gains_energy(tn_stepper* s)
 {
-    const tni_unilaterals* a   = tni_stops_of(s);
-    double                 sum = 0, scale = tni_system_kinetic(s->system, s->impulse.plus);
+    const tni_unilaterals* a = tni_stops_of(s);
+    if (a->unilateral_count == 0) return false;
+    double sum = 0, scale = tni_system_kinetic(s->system, s->impulse.plus);
     for (int i = 0; i < a->unilateral_count; ++i) {
         const tni_unilateral* unilateral = &a->unilaterals[i];
-        if (!pushes(unilateral)) continue;
+        if (unilateral->soft || !pushes(unilateral)) continue;
         sum += unilateral->force[0] *
                fmax(0, unilateral->start[0] + unilateral->target[0] + unilateral->residual[0]);
         scale += 0.5 * unilateral->force[0] * unilateral->response[0] * unilateral->force[0];
@@ -534,7 +584,8 @@ static bool gains_energy(tn_stepper* s)
 static double deepest_at_start(const tni_unilaterals* a)
 {
     double most = 0;
-    for (int i = 0; i < a->unilateral_count; ++i) most = fmax(most, -a->unilaterals[i].start_gap);
+    for (int i = 0; i < a->unilateral_count; ++i)
+        if (!a->unilaterals[i].soft) most = fmax(most, -a->unilaterals[i].start_gap);
     return most;
 }
 
@@ -547,8 +598,7 @@ tn_result tni_impulse_close(tn_stepper* s, double h, double tolerance, tni_closu
     s->impulse.start_penetration = deepest_at_start(tni_stops_of(s));
     for (int pass = 0; again && result == TN_OK; ++pass) {
         result = correct(s, h, tolerance, nearest, closed, &impacts, report, why);
-        if (result != TN_OK || !*closed || pass == (tni_impulse_is_crowded(s) ? 0 : MORE_MAX))
-            break;
+        if (result != TN_OK || !*closed || pass == (tni_is_crowded(s) ? 0 : MORE_MAX)) break;
         result = find_more(s, h, &impacts, &again, report, why);
     }
     if (result == TN_OK && *closed && !s->impulse.final_try && gains_energy(s)) *closed = false;
@@ -568,20 +618,22 @@ tn_result tni_impulse_find_landing(tn_stepper* s, double h, tn_why* why)
     // Contact features may change so fast that the rounds do not converge: then the step is too
     // long.
     if (!s->impulse.final_try &&
-        deepest(a) > s->impulse.start_penetration +
-                         (tni_impulse_is_crowded(s) ? crowd_growth : penetration_growth))
+        deepest(a) >
+            s->impulse.start_penetration + (tni_is_crowded(s) ? crowd_growth : penetration_growth))
         return TN_ERR_DIVERGED;
     set_warm_start(s, true, h);
     return TN_OK;
 }
 
-void tni_impulse_set_landing_targets(tn_stepper* s)
+void tni_impulse_set_landing_targets(tn_stepper* s, double h)
 {
     tni_unilaterals* a = tni_stops_of(s);
     if (s->system->auxiliary.matrix != NULL) tni_step_matrix_cool(s->system->auxiliary.matrix);
+    tni_impulse_weigh_soft(s);
     for (int i = 0; i < a->unilateral_count; ++i) {
         tni_unilateral* unilateral = &a->unilaterals[i];
         set_targets(unilateral, HUGE_VAL);
+        if (unilateral->soft) tni_impulse_land_soft(unilateral, h);
         // What approaches and has restitution is left to the impact phase of the next step.
         if (unilateral->restitution > 0 && !unilateral->was_active &&
             unilateral->rate[0] < -resolution)
@@ -607,5 +659,13 @@ void tni_impulse_report_contacts(tn_stepper* s, double h, tn_step_report* report
         }
         for (int r = 0; r < unilateral->row_count; ++r) // solved for as impulses; users read forces
             unilateral->force[r] = (unilateral->force[r] + unilateral->force_before[r]) / h;
+    }
+    for (int i = 0; i < s->impulse.bounded.count; ++i) {
+        const tni_bounded* b = &s->impulse.bounded.rows[i];
+        double* force = tni_warm_start_add(&s->impulse.warm_start, s->model, tni_bounded_id(i));
+        for (int r = 0; force != NULL && r < 3; ++r) {
+            force[r]                       = b->force_before[r] / h;
+            force[TNI_WARM_START_ROWS + r] = b->force[r] / h;
+        }
     }
 }

@@ -68,9 +68,46 @@ static tn_result take_all(tn_stepper* s, tni_impulse_variant variant, tn_why* wh
     return tni_system_create(&s->arena, model, loops, NULL, &s->start);
 }
 
+// Motors and springs with a bound on their force stand in the matrix of one method. Dry friction does not need it.
+static tn_result bounds_are_possible(const tn_model* model, const tn_settings* settings,
+                                     tn_why* why)
+{
+    const bool impulse = settings->method == TN_METHOD_IMPULSE;
+    if (impulse && settings->impulse.springs == TN_SPRINGS_IMPLICIT) return TN_OK;
+    for (int i = 0; i < model->bound_count; ++i) {
+        const tni_bound* b = &model->bounds[i];
+        if (b->kind == TNI_BOUND_FRICTION) continue;
+        return tni_fail(why, TN_ERR_UNSUPPORTED,
+                        "joint '%s': the %s method%s does not bound forces: force_range needs auto",
+                        model->joints[b->joint].name, tn_method_word(settings->method),
+                        impulse ? " with explicit springs" : "");
+    }
+    return TN_OK;
+}
+
+static tn_result softness_is_possible(const tn_model* model, const tn_settings* settings,
+                                      tn_why* why)
+{
+    const bool impulse = settings->method == TN_METHOD_IMPULSE;
+    if (model->soft_body < 0 || (impulse && settings->impulse.springs == TN_SPRINGS_IMPLICIT))
+        return TN_OK;
+    return tni_fail(
+        why, TN_ERR_UNSUPPORTED,
+        "body '%s': the %s method%s has no contact of its own stiffness: that needs auto",
+        model->bodies[model->soft_body].name, tn_method_word(settings->method),
+        impulse ? " with explicit springs" : "");
+}
+
 static tn_result is_possible(const tn_model* model, const tn_settings* settings, tn_why* why)
 {
     const tn_method method = settings->method;
+    TRY(bounds_are_possible(model, settings, why));
+    TRY(softness_is_possible(model, settings, why));
+    if (settings->accuracy > 0 && method != TN_METHOD_IMPULSE)
+        return tni_fail(
+            why, TN_ERR_UNSUPPORTED,
+            "setting 'accuracy': method '%s' does not control its error by it; auto and impulse do",
+            tn_method_word(method));
     if (method == TN_METHOD_IMPULSE && model->core.auxiliary_rows > 0 &&
         (settings->impulse.formulation == TN_FORMULATION_SPD ||
          settings->impulse.formulation == TN_FORMULATION_SPLIT)) {
@@ -157,7 +194,9 @@ tn_result tn_stepper_solver(const tn_stepper* stepper, tn_solver* solver)
 {
     if (stepper->implicit.implicit_system != NULL)
         return tni_implicit_system_solver(stepper->implicit.implicit_system, solver);
-    return tni_system_solver(stepper->system, solver);
+    const tn_result result = tni_system_solver(stepper->system, solver);
+    solver->springs        = stepper->settings.impulse.springs;
+    return result;
 }
 
 tn_method tn_stepper_method(const tn_stepper* stepper)
@@ -277,6 +316,7 @@ static void begin(tn_stepper* s, const tn_state* state, tn_step_report* report)
     s->system->cut                       = (tni_cut_damper){0};
     tni_unilaterals_clear(&s->system->unilaterals);
     tni_unilaterals_clear(&s->start->unilaterals);
+    s->system->auxiliary.softens = s->system->auxiliary.binds = false; // until a kick says so
     s->system->auxiliary.report = s->start->auxiliary.report = (tni_auxiliary_report){.unit = -1};
     tni_sleep_begin(s, state);
 }
@@ -461,7 +501,10 @@ static tn_result project(tn_stepper* s, const attempt* how, tn_step_report* repo
 {
     (void)how;
     tni_copy_configuration(s->model, &s->next, &s->now);
-    const tn_result result = s->has_unilaterals ? tni_find_unilaterals(s, why) : TN_OK;
+    const tn_result  result = s->has_unilaterals ? tni_find_unilaterals(s, why) : TN_OK;
+    tni_unilaterals* a      = &s->system->unilaterals;
+    for (int i = 0; i < a->unilateral_count; ++i)
+        if (a->unilaterals[i].soft) a->unilaterals[i].rule = TNI_UNILATERAL_OPEN;
     return result == TN_OK ? tni_project(s, false, report, why) : result;
 }
 
@@ -511,6 +554,12 @@ static tn_result evaluate(tn_stepper* s, const attempt* how, tn_step_report* rep
     const double            T     = s->settings.multiplier.baumgarte;
     const tni_configuration at    = tni_configuration_of(&s->now);
     if (s->has_unilaterals) TRY(tni_find_unilaterals(s, why));
+    if (s->system->bounded) {
+        tni_system_evaluate(s->system, &at);
+        const tni_scene_view scene = tni_system_scene(s->system, &at);
+        tni_bounded_accelerate(&s->impulse.bounded, &scene);
+    }
+    s->system->auxiliary.binds = s->system->bounded && !first;
     TRY((first ? tni_system_drift : tni_system_accelerate)(s->system, &at, T, why));
     tni_system_report(s->system, report);
     int worst;
@@ -533,6 +582,10 @@ tn_result tn_stepper_evaluate(tn_stepper* s, const tn_state* state, tn_step_repo
     for (int i = 0; i < s->model->row_count; ++i)
         s->multipliers[i] = -s->system->answer[s->model->u_count + i];
     tni_system_reactions(s->system, &at, s->reactions);
+    if (s->system->bounded) {
+        const tni_scene_view scene = tni_system_scene(s->system, &at);
+        tni_bounded_add_reactions(&s->impulse.bounded, &scene, s->reactions);
+    }
     tni_system_accelerations(s->system, s->accelerations);
     return TN_OK;
 }

@@ -4,8 +4,8 @@
 #define TNI_STEPPER_H
 
 #include "adaptive/adaptive.h"
+#include "system/bounded_rows.h"
 #include "system/implicit_system.h"
-#include "system/soft_rows.h"
 
 /// Result of a step: a sleeping island was touched; restart the step with it awake.
 #define TNI_WOKEN ((tn_result)1000)
@@ -43,6 +43,43 @@ typedef struct tni_closure_error {
     double initial; ///< the error before any correction
 } tni_closure_error;
 
+/// Energy balance of a substep (energy.c).
+typedef struct tni_energy_watch {
+    bool           on;
+    bool           any_driven;
+    uint8_t*       driven;      ///< by constraint: it may bring energy
+    double*        bodies;      ///< by body: kinetic energy and that of weight, at the start [J]
+    double*        load;        ///< laid out as u: loads alone
+    double*        multipliers; ///< by row: of the kick's best round
+    double*        velocity;    ///< laid out as u: at the start, before impacts
+    tni_hit_count* hits;        ///< hits that this step counted until then
+    int            hit_count;
+    double         start, kinetic; ///< energy, and its kinetic part, at the start [J]
+    double         work, moved;    ///< of what may bring energy: sum, and sum of sizes [J]
+    double         fast;           ///< elastic energy of what oscillates too fast for the step [J]
+    double*        after;          ///< by body: likewise at the end
+    double         end, end_kinetic;
+    bool           known; ///< the energies of the end are those of the next start
+    double *       before, *plus,
+        *landing;  ///< laid out as u: before and after the first half kick, before the second
+    int    gainer; ///< body that gained most; -1: none
+    int    count;  ///< substeps of this step that gained energy from nowhere
+    double most;   ///< the largest of them [J]
+    int    body;   ///< and its body that gained most
+} tni_energy_watch;
+
+/// Where a piece began, and where it led when taken whole (accuracy.c).
+typedef struct tni_accuracy_work {
+    double*                  reach; ///< by body [m]
+    double                   size;  ///< of the mechanism [m]
+    tni_configuration_buffer from;
+    double *                 q, *u;
+    tni_warm_start           warm_start;
+    tni_hit_count*           hits;
+    int                      hit_count, energy_count, energy_body;
+    double                   energy_most;
+} tni_accuracy_work;
+
 /// Workspace of the impulse method.
 typedef struct tni_impulse_work {
     double *plus, *first, *best;     ///< u+: current, predicted, and the one with the smallest
@@ -59,17 +96,25 @@ typedef struct tni_impulse_work {
     tni_principal* principal;        ///< by body
     double*        load;       ///< by body: bound of h^2 times the largest eigenvalue of its K
     double*        part_work;  ///< by part of the mechanism, twice; scratch of stiffen.c
+    int*           group;      ///< by part, likewise: parts that cords couple
+    double*        pull;       ///< by joint, likewise
     tni_mat3*      stiffness;  ///< by body: h^2 K', the stiffness in use
     tni_mat3*      tension;    ///< by body: h^2 K, compression included
     bool           loops;      ///< the mechanism has loops: rows may be redundant
+    bool           touches;    ///< it has contacts, limits or ropes
     bool           safer_mode; ///< safer mode: the tension of all bodies counts
     bool           damped;     ///< forces depend on velocities
     int            jam_count;  ///< friction jams in this step: no finite impulse met all
                                ///< conditions
-    double start_penetration;  ///< largest penetration at the start of the substep [m or rad]
-    bool   final_try;          ///< the step will not be halved any more
-    tni_soft_rows* soft;  ///< impulse.springs = implicit: they are rows of the matrix; else NULL
-    double         frame; ///< the step that was asked for [s]
+    double* apart;             ///< laid out as q: where push_apart came from
+    double  start_penetration; ///< largest penetration at the start of the substep [m or rad]
+    bool    final_try;         ///< the step will not be halved any more
+    double *contact_stiffness, *contact_damping; ///< by body: sums over soft contacts
+    tni_bounded_rows bounded; ///< with soft: dry friction of joints, motors and springs with bounds
+    tni_soft_rows*   soft;  ///< impulse.springs = implicit: they are rows of the matrix; else NULL
+    double           frame; ///< the step that was asked for [s]
+    tni_energy_watch energy;
+    tni_accuracy_work accuracy;
 } tni_impulse_work;
 
 /// Workspace of the implicit method. Forces and multipliers are by row unless said otherwise.
@@ -178,17 +223,33 @@ TN_NODISCARD tn_result tni_impulse_correct(tn_stepper* stepper, tn_why* why);
 /// the joints.
 tni_closure_error tni_impulse_fly(tn_stepper* s, double h);
 
-/// Whether there are many contacts in one matrix.
-bool tni_impulse_is_crowded(const tn_stepper* s);
+/// Penetration that is left alone [m]: invisible, and small beside the joint tolerance.
+double tni_tolerated_depth(const tn_stepper* s);
+/// Many contacts in one matrix: what is wrong with a few of them may wait for the next step.
+bool tni_is_crowded(const tn_stepper* s);
+
 /// impulse_contact.c: the same with contacts, limits and ropes, after the first kick.
+/// Kicks towards s->impulse.goal and closes the joints, where nothing touches and nothing is soft, in a tree.
+TN_NODISCARD tn_result tni_impulse_close_alone(tn_stepper* s, double h, double tolerance,
+                                               tni_closure_error* nearest, bool* closed,
+                                               tn_step_report* report, tn_why* why);
 TN_NODISCARD tn_result tni_impulse_close(tn_stepper* s, double h, double tolerance,
                                          tni_closure_error* nearest, bool* closed,
                                          tn_step_report* report, tn_why* why);
 /// Contacts and limits at s->next, which was evaluated last; their right-hand sides, once the
 /// system is factored there; report of their forces, h being the length of the flight [s].
 TN_NODISCARD tn_result tni_impulse_find_landing(tn_stepper* s, double h, tn_why* why);
-void                   tni_impulse_set_landing_targets(tn_stepper* s);
-void                   tni_impulse_report_contacts(tn_stepper* s, double h, tn_step_report* report);
+void                   tni_impulse_set_landing_targets(tn_stepper* s, double h);
+/// impulse_soft.c: contacts with a stiffness of their own. What they do to their bodies, before all else.
+void tni_impulse_weigh_soft(tn_stepper* s);
+/// What the kick of a step of h asks of one; and on landing.
+void tni_impulse_kick_soft(tni_unilateral* unilateral, double h);
+void tni_impulse_land_soft(tni_unilateral* unilateral, double h);
+/// The flight of h has led to where it is now. Returns how far that is from where it was expected [m].
+double tni_impulse_correct_soft(tni_unilateral* unilateral, double h);
+/// Guesses of forces with bounds, from the last step: of its flight or its landing.
+void tni_impulse_start_bounded(tn_stepper* s, bool landing, double h);
+void tni_impulse_report_contacts(tn_stepper* s, double h, tn_step_report* report);
 
 /// sleep.c: at creation; from a state; whether a contact or limit touches a sleeping island: then
 /// restart the step with it awake (those between sleepers only are dropped); after a step was
@@ -198,6 +259,35 @@ void                   tni_sleep_begin(tn_stepper* s, const tn_state* state);
 bool                   tni_sleep_disturbed(tn_stepper* s);
 void                   tni_sleep_accept(tn_stepper* s);
 void                   tni_sleep_end(tn_stepper* s, double h);
+
+/// A substep of h, halved where it fails.
+TN_NODISCARD tn_result tni_impulse_substep(tn_stepper* s, double h, tn_step_report* report,
+                                           tn_why* why);
+
+/// accuracy.c: a substep of dt within a step of h, cut until its error is as small as the settings ask for.
+TN_NODISCARD tn_result tni_accuracy_create(tn_stepper* s);
+TN_NODISCARD tn_result tni_accurate_substep(tn_stepper* s, double dt, double h,
+                                            tn_step_report* report, tn_why* why);
+
+/// energy.c: the energy balance of a substep, with implicit springs. Where it begins, after the first kick (continued: where the last one ended); after each
+/// solve of the kick that is kept; once joints are closed; after the landing; [J] that came otherwise. The gain, and
+/// by how much it is more than a healthy step's [J]; depth: penetration that is left alone [m].
+TN_NODISCARD tn_result tni_energy_create(tn_stepper* s);
+void                   tni_energy_begin(tn_stepper* s, bool continued);
+void                   tni_energy_keep(tn_stepper* s);
+void                   tni_energy_kicked(tn_stepper* s, double h);
+void                   tni_energy_landed(tn_stepper* s, double h);
+void                   tni_energy_brought(tn_stepper* s, double work);
+double                 tni_energy_gain(tn_stepper* s, double depth, double* excess);
+/// Undoes the impacts of a substep that is not taken.
+void tni_energy_back(tn_stepper* s);
+/// Counts the substep as one that gained energy from nowhere.
+void tni_energy_tell(tn_stepper* s, double gain);
+/// Whether drives, or contacts with what is moved, may bring energy at once.
+bool tni_energy_may_come(const tn_stepper* s);
+/// Kinetic energy at the start, where impacts may bring some, else 0; energy of weight and springs at s->next.
+double tni_energy_of_impact(tn_stepper* s);
+double tni_energy_of_place(const tn_stepper* s);
 
 /// stiffen.c: h^2 K' of the bodies whose tension is too stiff for h, from the multipliers of the
 /// last answer, into s->impulse.stiffness; returns how many bodies have some.

@@ -24,7 +24,11 @@
 // heavily loaded a bound from the multipliers shows it, at a few flops a joint.
 #include "step/stepper.h"
 
+#include "base/groups.h"
+#include "system/cords.h"
+
 static const double threshold = 2;   // h^2 k
+static const double worth     = 0.1; // bound of h^2 k of a cord from which modes are looked at
 static const double hopeless  = 0.2; // after two rounds: no mode can reach the threshold any more
 
 enum { ROUNDS = 6 };
@@ -153,27 +157,46 @@ static void begin_turning(const tn_stepper* s, double* w)
     }
 }
 
-// torque <- K w, other entries 0; adds w.torque, by part, to sum.
-static void apply(const tn_stepper* s, const double* w, double* torque, double* sum)
+// Parts that stiff cords couple count as one.
+static void find_groups(tn_stepper* s)
 {
-    memset(torque, 0, sizeof *torque * (size_t)s->model->u_count);
-    for (int i = 0; i < s->model->body_count; ++i) {
-        const tni_mat3* K  = &s->impulse.stiffness[i];
-        const int       at = s->model->bodies[i].u_start + 3;
-        if (is_zero(K)) continue;
-        const tn_vec3 t = tni_mul(K, tni_read3(w + at));
-        tni_write3(torque + at, t);
-        sum[tni_system_part(s->system, i)] += tni_dot(t, tni_read3(w + at));
+    int*             up    = s->impulse.group;
+    const tni_cords* cords = s->impulse.soft != NULL ? tni_soft_cords(s->impulse.soft) : NULL;
+    for (int i = 0; i < s->model->body_count; ++i) up[i] = i;
+    for (int i = 0; cords != NULL && i < cords->count; ++i) {
+        const tni_cord* cord = &cords->at[i];
+        if (!(cord->K > 0) || cord->dim[0] == 0 || cord->dim[1] == 0) continue;
+        (void)tni_tie(up, tni_system_part(s->system, cord->body[0]),
+                      tni_system_part(s->system, cord->body[1]));
     }
 }
 
-static void add_work(const tn_stepper* s, const double* torque, const double* w, double* sum)
+static int group_of(const tn_stepper* s, int body)
 {
-    for (int i = 0; i < s->model->body_count; ++i) {
-        const int at = s->model->bodies[i].u_start + 3;
-        if (is_zero(&s->impulse.stiffness[i])) continue;
-        sum[tni_system_part(s->system, i)] += tni_dot(tni_read3(torque + at), tni_read3(w + at));
+    return tni_root_of(s->impulse.group, tni_system_part(s->system, body));
+}
+
+// sum[of the group] += a . b
+static void add_work(const tn_stepper* s, const double* a, const double* b, double* sum)
+{
+    for (int i = 0; i < s->model->free_count; ++i) {
+        const tni_body* body = &s->model->bodies[s->model->free_bodies[i]];
+        double          work = 0;
+        for (int k = body->u_start; k < body->u_start + body->dim; ++k) work += a[k] * b[k];
+        sum[group_of(s, s->model->free_bodies[i])] += work;
     }
+}
+
+// f <- K w
+static void apply(const tn_stepper* s, const tni_mat3* K, const double* w, double* f)
+{
+    memset(f, 0, sizeof *f * (size_t)s->model->u_count);
+    for (int i = 0; i < s->model->free_count; ++i) {
+        const int body = s->model->free_bodies[i], at = s->model->bodies[body].u_start + 3;
+        if (s->model->bodies[body].kind == TN_BODY_RIGID)
+            tni_write3(f + at, tni_mul(&K[body], tni_read3(w + at)));
+    }
+    if (s->impulse.soft != NULL) tni_cords_push(tni_soft_cords(s->impulse.soft), w, f);
 }
 
 // The stiffest mode of each part by power iteration: before and after, at the part's first entries, become
@@ -185,9 +208,11 @@ static void find_modes(tn_stepper* s, double enough)
     double *        before = s->impulse.part_work, *after = before + model->body_count;
     s->system->auxiliary.keep_forces = true; // no forces of springs in the right-hand sides
     begin_turning(s, w);
+    find_groups(s);
     for (int round = 0; round < ROUNDS; ++round) {
         memset(before, 0, sizeof *before * 2 * (size_t)model->body_count);
-        apply(s, w, torque, before);
+        apply(s, s->impulse.stiffness, w, torque);
+        add_work(s, torque, w, before);
         memset(s->impulse.target_rates, 0, sizeof(double) * (size_t)model->row_count);
         if (tni_system_solve_joints(s->system, torque, s->impulse.target_rates, false, NULL) !=
             TN_OK)
@@ -202,13 +227,8 @@ static void find_modes(tn_stepper* s, double enough)
     }
     s->system->auxiliary.keep_forces = false;
     memset(before, 0, sizeof *before * (size_t)model->body_count);
-    for (int i = 0; i < model->free_count; ++i) { // before <- w^T h^2 K w
-        const int     body = model->free_bodies[i], at = model->bodies[body].u_start + 3;
-        const tn_vec3 turning =
-            model->bodies[body].kind == TN_BODY_RIGID ? tni_read3(w + at) : tni_vec3(0, 0, 0);
-        before[tni_system_part(s->system, body)] +=
-            tni_dot(turning, tni_mul(&s->impulse.tension[body], turning));
-    }
+    apply(s, s->impulse.tension, w, torque);
+    add_work(s, torque, w, before); // w^T h^2 K w
 }
 
 // Removes K' from the parts whose stiffest mode is not stiff. Returns how many bodies keep some.
@@ -220,7 +240,7 @@ static int keep_stiff_parts(tn_stepper* s)
     find_modes(s, threshold);
     for (int i = 0; i < model->body_count; ++i) {
         if (is_zero(&s->impulse.stiffness[i])) continue;
-        const int part = tni_system_part(s->system, i);
+        const int part = group_of(s, i);
         if (before[part] > threshold * after[part]) ++count;
         else s->impulse.stiffness[i] = (tni_mat3){{0}};
     }
@@ -293,22 +313,65 @@ static int weigh_tension(tn_stepper* s)
     return count;
 }
 
+// h^2 T of distance joints and ropes, from the last answer.
+static const double* find_pulls(tn_stepper* s, double h)
+{
+    const tn_model*        model = s->model;
+    const tni_unilaterals* a     = &s->system->unilaterals;
+    double*                pull  = s->impulse.pull;
+    for (int i = 0; i < model->joint_count; ++i) {
+        const tni_constraint* c = &model->constraints[model->joints[i].constraint];
+        pull[i] = c->row_count == 1 ? 2 * h * s->system->answer[model->u_count + c->row_start] : 0;
+    }
+    for (int i = 0; i < a->unilateral_count; ++i) {
+        const tni_limit* limit =
+            a->unilaterals[i].limit >= 0 ? &model->limits[a->unilaterals[i].limit] : NULL;
+        if (limit != NULL && limit->kind == TNI_LIMIT_ROPE)
+            pull[limit->joint] = 2 * h * a->unilaterals[i].force[0];
+    }
+    return pull;
+}
+
+static double weight_of(const tn_stepper* s, int body)
+{
+    const double *before = s->impulse.part_work, *after = before + s->model->body_count;
+    const int     group = group_of(s, body);
+    const double  z     = after[group] > 0 ? before[group] / after[group] : 0;
+    const double  w     = s->impulse.safer_mode ? 1e3 : fmax(0, z - 1);
+    return w * w / (w * w + 16);
+}
+
+static int weigh_cords(tn_stepper* s)
+{
+    tni_cords* cords = tni_soft_cords(s->impulse.soft);
+    int        count = 0;
+    for (int i = 0; i < cords->count; ++i) {
+        tni_cord* cord = &cords->at[i];
+        const int side = cord->dim[1] > 0 ? 1 : 0;
+        cord->S =
+            cord->K > 0 && cord->dim[side] > 0 ? 0.5 * weight_of(s, cord->body[side]) * cord->K : 0;
+        count += cord->S > 0;
+    }
+    if (count > 0) tni_soft_taut(s->impulse.soft, s->now.u);
+    return count;
+}
+
 int tni_tension(tn_stepper* s, double h)
 {
-    const tn_model* model  = s->model;
-    const double *  before = s->impulse.part_work, *after = before + model->body_count;
-    if (!bound_loads(s, h)) return 0;
+    const tn_model* model = s->model;
+    tni_cords*      cords = tni_soft_cords(s->impulse.soft);
+    const double*   pull  = find_pulls(s, h);
+    const bool      taut  = tni_cords_find(cords, s->system->views, h, pull) > worth;
+    if (!bound_loads(s, h) && !taut) return 0;
     find_tension(s, &s->now, h);
+    (void)tni_cords_find(cords, s->system->views, h, pull); // until here, where the flight has led
     find_modes(s, 100);
     for (int i = 0; i < model->body_count; ++i) {
-        s->impulse.load[i] = 0;
-        if (model->bodies[i].node < 0 || is_zero(&s->impulse.stiffness[i])) continue;
-        const int    part  = tni_system_part(s->system, i);
-        const double z     = after[part] > 0 ? before[part] / after[part] : 0;
-        const double w     = s->impulse.safer_mode ? 1e3 : fmax(0, z - 1);
-        s->impulse.load[i] = w * w / (w * w + 16);
+        const bool none    = model->bodies[i].node < 0 || is_zero(&s->impulse.stiffness[i]);
+        s->impulse.load[i] = none ? 0 : weight_of(s, i);
     }
-    return weigh_tension(s);
+    const int cord_count = weigh_cords(s);
+    return weigh_tension(s) + cord_count;
 }
 
 void tni_tension_land(tn_stepper* s, double h)

@@ -53,6 +53,12 @@ void tni_find_suspects(const tn_stepper* s, tn_step_report* report)
         *suspect            = (tn_suspect){.count = 1, .amount = report->deepest};
         name_deepest(s, suspect);
     }
+    if (s->impulse.energy.count > 0) {
+        const tni_energy_watch* watch = &s->impulse.energy;
+        report->suspects[TN_SUSPECT_ENERGY] =
+            (tn_suspect){.count = watch->count, .amount = watch->most};
+        if (watch->body >= 0) report->suspects[TN_SUSPECT_ENERGY].body.bits = (uint32_t)watch->body;
+    }
     if (report->unclosed_count > 0)
         report->suspects[TN_SUSPECT_OPEN] = (tn_suspect){.count  = report->unclosed_count,
                                                          .amount = report->joint_error,

@@ -630,22 +630,37 @@ static void apply_forces(tni_auxiliary* a, tni_unilaterals* with, const tni_auxi
             -unilateral->friction * unilateral->slide[t - 1] * unilateral->force[0];
 }
 
+// Nothing touches and nothing is soft: the matrix of bodies and joints, whose factor lasts from the landing of a
+// step to the kick of the next. Not where rows are redundant: there rounds take out what regularisation leaves.
+static tn_result solve_joints(tni_auxiliary* a, tni_saddle* saddle, const double* rhs, double* x,
+                              bool exact)
+{
+    const double start  = tni_auxiliary_now(a);
+    tn_result    result = a->factored ? TN_OK : tni_saddle_factor(saddle);
+    a->response_time += tni_auxiliary_now(a) - start;
+    a->factored = result == TN_OK;
+    return a->factored ? tni_saddle_solve(saddle, rhs, x, exact) : result;
+}
+
+bool tni_auxiliary_is_idle(const tni_auxiliary* a, const tni_unilaterals* with)
+{
+    return a->matrix != NULL && !a->loops && tni_step_matrix_is_idle(a->matrix, a, with);
+}
+
 static tn_result solve_in_matrix(tni_auxiliary* a, tni_unilaterals* with, tni_saddle* saddle,
                                  const double* rhs, double* x, bool exact)
 {
     const double start  = tni_auxiliary_now(a);
-    const bool   joints = with->unilateral_count == 0 && !a->softens; // alone
     tn_result    result = TN_OK;
+    if (tni_auxiliary_is_idle(a, with)) return solve_joints(a, saddle, rhs, x, exact);
     if (!is_made(a, with, exact)) {
         a->made.count = -1;
-        result        = joints ? tni_saddle_factor(saddle)
-                               : tni_step_matrix_begin(a->matrix, a, with, saddle, a->asleep);
+        result        = tni_step_matrix_begin(a->matrix, a, with, saddle, a->asleep);
         a->response_time += tni_auxiliary_now(a) - start;
         if (result == TN_OK) note_made(a, with, exact);
     }
     a->full = a->full || result == TN_ERR_MEMORY;
     if (result != TN_OK) return result;
-    if (joints) return tni_saddle_solve(saddle, rhs, x, exact);
     const double begun = tni_auxiliary_now(a);
     result             = tni_step_matrix_solve(a->matrix, a, with, rhs, x, exact);
     a->complementarity_time += tni_auxiliary_now(a) - begun;

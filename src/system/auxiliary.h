@@ -40,7 +40,13 @@ typedef struct tni_unilateral {
     double force_before[TNI_CONTACT_ROWS]; ///< force at the last search for contacts
     bool   fixed_slip;                     ///< slides along `slip` whatever its rates
     /// Target of the acceleration; zero unless a slow slide is to stop at the end of the substep.
-    double  target_acceleration[TNI_CONTACT_ROWS];
+    double target_acceleration[TNI_CONTACT_ROWS];
+    /// Soft contact: w + compliance f stands for w on the normal row, weights of its stiffness and damping
+    /// (soft_rows.c), and the gap at the start of the step.
+    bool    soft, weighed;
+    double  compliance, stiff_weight, damp_weight, gap_before;
+    double  bend;      ///< of the flight: its gap at the end less that of a straight line
+    double  inside;    ///< the part of the step on which it touches
     double  gap;       ///< at the last evaluation [m or rad]; < 0: penetration
     double  start_gap; ///< gap where it was found
     double  rate[TNI_CONTACT_ROWS], gamma[TNI_CONTACT_ROWS];
@@ -162,11 +168,14 @@ typedef struct tni_auxiliary {
     tni_mixed*          mixed;
     tni_least_norm      least;
 
-    struct tni_step_matrix* matrix;  ///< solves for everything where it can; NULL: there is none
-    const uint8_t*          asleep;  ///< by body, for it; NULL: none
-    bool                    softens; ///< its soft rows take part
-    tni_cone_effort         effort;  ///< of its solves
-    tni_auxiliary_report    report;  ///< of the last solve
+    struct tni_step_matrix* matrix;   ///< solves for everything where it can; NULL: there is none
+    bool                    loops;    ///< rows may be redundant: it solves for them too
+    bool                    factored; ///< the matrix of the joints alone has its factor
+    const uint8_t*          asleep;   ///< by body, for it; NULL: none
+    bool                    softens;  ///< its soft rows take part
+    bool                    binds;    ///< its bounded rows take part
+    tni_cone_effort         effort;   ///< of its solves
+    tni_auxiliary_report    report;   ///< of the last solve
     double (*clock)(void* user);
     void*  clock_user;
     double response_time,
@@ -234,6 +243,10 @@ double tni_unilateral_free_response(const tni_auxiliary* a, tni_saddle* saddle, 
 /// Its name for messages: "joint 'door'", "contact of 'box' on 'ground'".
 void tni_unilateral_text(const tni_unilaterals* a, const tni_unilateral* unilateral, char* text,
                          size_t size);
+/// Force of a soft contact at its gap and rate.
+double tni_unilateral_soft_force(const tni_unilateral* unilateral);
+/// A soft contact is to push with f, whatever moves.
+void tni_unilateral_push(tni_unilateral* unilateral, double f);
 /// Slip speed [m/s].
 double tni_unilateral_slip(const tni_unilateral* unilateral);
 
@@ -243,6 +256,8 @@ TNI_INLINE double tni_auxiliary_now(const tni_auxiliary* a)
     return a->clock != NULL ? a->clock(a->clock_user) : 0;
 }
 
+/// Whether nothing touches and nothing is soft in a mechanism without loops: solves need the matrix of the joints only.
+bool tni_auxiliary_is_idle(const tni_auxiliary* a, const tni_unilaterals* with);
 /// Solves with the factored system, and with these unilaterals (NULL: none): rhs is b and r of all rows; x receives u,
 /// mu, and -f on the rows of auxiliary constraints. rhs is overwritten. TN_ERR_MEMORY: full.
 TN_NODISCARD tn_result tni_auxiliary_solve(tni_auxiliary* a, tni_unilaterals* with,

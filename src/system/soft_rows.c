@@ -23,6 +23,11 @@
 //
 // z and y are bounds over all soft rows that share a body: sums of k J M^-1 J^T. Estimates that are too large
 // only damp.
+//
+// Across a line that is under tension (cords.h) there is the stiffness K = T/d. Where it is too stiff for the step, the
+// rows of a spring get S = a h^2 K/2 as well, and distance joints and ropes get rows for it; weights by step/stiffen.c:
+//
+//     kick   p = .. - S J u+          land   p = .. + S (1.8 J u' - J u1)
 #include "system/soft_rows.h"
 
 #include "force/soft.h"
@@ -40,8 +45,12 @@ typedef struct element {
     unsigned met, met_first;  ///< one-sided ends that push: at the end, at the start
     double   a, th;
     bool     stiff;               ///< an explicit step could not follow it
+    bool     cut_off;             ///< it has bounds, and its row is elsewhere (bounded_rows.c)
+    bool     fast;                ///< it oscillates by more than 0.7 rad in a step
     tn_vec3  line;                ///< of a spring where its rows are made; else 0
+    double   across;              ///< S across the line
     double * F0, *F1, *base, *p0; ///< n each: force at the start; at the end; p0 without F1
+    double * known, *drive;       ///< n each: what may bring energy (force/force.h)
     double*  J[2];                ///< n x dim
     double * K, *D, *W, *L, *w;   ///< n x n; w: n
 } element;
@@ -50,7 +59,6 @@ struct tni_soft_rows {
     const tn_model* model;
     int*            rows_of; ///< by constraint
     int* place_of; ///< by spring: its constraint, or constraint_count + its node; -1: one body
-    int* actuation_of_joint;
     int  node_count;
     tni_soft_node* nodes;
     int            count, capacity, taken;
@@ -60,14 +68,21 @@ struct tni_soft_rows {
     size_t*        factor_at;
     double         h, frame;
     unsigned       stamp; ///< counts kicks and landings
+    tni_cords      cords;
+    bool           taut;       ///< some are stiff: their rows take part
+    element*       cord_rows;  ///< of distance joints and ropes, in the order of the cords
+    int            cord_count; ///< number of these
+    int*           cord_of;    ///< by constraint: 3 rows for its cord, or none
 };
+
+static const double look_back = 1.8; // of velocities before, across lines
 
 // ---- Creation --------------------------------------------------------------------------------------
 
 static bool needs_rows(const tni_joint_force* a)
 {
-    return a->stiffness != 0 || a->damping != 0 || a->friction != 0 ||
-           (a->limit.given && !a->limit.hard);
+    return !a->cut_off &&
+           (a->stiffness != 0 || a->damping != 0 || (a->limit.given && !a->limit.hard));
 }
 
 static bool can_push(const tn_model* model, int body)
@@ -80,18 +95,20 @@ static bool take_element(tni_arena* arena, element* e, int n, int dim)
 {
     const size_t rows = (size_t)n, columns = (size_t)dim;
     *e    = (element){.capacity = n};
-    e->F0 = TNI_TAKE(arena, double, 4 * rows + 2 * rows * columns + 4 * rows * rows + rows);
+    e->F0 = TNI_TAKE(arena, double, 6 * rows + 2 * rows * columns + 4 * rows * rows + rows);
     if (e->F0 == NULL) return false;
-    e->F1   = e->F0 + rows;
-    e->base = e->F1 + rows;
-    e->p0   = e->base + rows;
-    e->w    = e->p0 + rows;
-    e->J[0] = e->w + rows;
-    e->J[1] = e->J[0] + rows * columns;
-    e->K    = e->J[1] + rows * columns;
-    e->D    = e->K + rows * rows;
-    e->W    = e->D + rows * rows;
-    e->L    = e->W + rows * rows;
+    e->F1    = e->F0 + rows;
+    e->base  = e->F1 + rows;
+    e->p0    = e->base + rows;
+    e->known = e->p0 + rows;
+    e->drive = e->known + rows;
+    e->w     = e->drive + rows;
+    e->J[0]  = e->w + rows;
+    e->J[1]  = e->J[0] + rows * columns;
+    e->K     = e->J[1] + rows * columns;
+    e->D     = e->K + rows * rows;
+    e->W     = e->D + rows * rows;
+    e->L     = e->W + rows * rows;
     return true;
 }
 
@@ -143,6 +160,33 @@ static tn_result place_springs(tni_soft_rows* s)
     return TN_OK;
 }
 
+static tn_result take_cords(tni_arena* arena, tni_soft_rows* s)
+{
+    const tn_model* model = s->model;
+    if (tni_cords_create(arena, model, &s->cords) != TN_OK) return TN_ERR_MEMORY;
+    s->cord_of   = TNI_TAKE(arena, int, model->constraint_count);
+    s->cord_rows = TNI_TAKE(arena, element, s->cords.count);
+    if (arena->failed) return TN_ERR_MEMORY;
+    for (int i = 0; i < s->cords.count; ++i) {
+        const tni_cord* cord = &s->cords.at[i];
+        if (cord->joint < 0 || cord->dim[0] + cord->dim[1] == 0) continue;
+        element* e = &s->cord_rows[s->cord_count++];
+        if (!take_element(arena, e, 3, 0)) return TN_ERR_MEMORY;
+        e->kind       = TNI_SOFT_JOINT;
+        e->index      = i;
+        e->constraint = model->joints[cord->joint].constraint;
+        e->node       = -1;
+        e->n          = 3;
+        for (int side = 0; side < 2; ++side) {
+            e->body[side] = cord->body[side];
+            e->dim[side]  = cord->dim[side];
+            e->J[side]    = cord->J[side];
+        }
+        s->cord_of[e->constraint] = 3;
+    }
+    return TN_OK;
+}
+
 tn_result tni_soft_rows_create(tni_arena* arena, const tn_model* model, tni_soft_rows** out)
 {
     tni_soft_rows* s = TNI_TAKE(arena, tni_soft_rows, 1);
@@ -180,12 +224,13 @@ tn_result tni_soft_rows_create(tni_arena* arena, const tn_model* model, tni_soft
                           dim))
             return TN_ERR_MEMORY;
     }
+    TRY(take_cords(arena, s));
     return place_springs(s);
 }
 
 int tni_soft_rows_of(const tni_soft_rows* s, int constraint)
 {
-    return s->rows_of[constraint];
+    return s->rows_of[constraint] + (s->taut ? s->cord_of[constraint] : 0);
 }
 
 int tni_soft_node_count(const tni_soft_rows* s)
@@ -217,6 +262,7 @@ static void keep_rows(tni_soft_rows* s, element* e, const tni_soft* soft)
     e->n                  = soft->row_count;
     e->line               = soft->line;
     e->constraint = e->node = -1;
+    e->cut_off              = false;
     for (int side = 0; side < 2; ++side) {
         const int  body = soft->body[side];
         const bool used =
@@ -228,8 +274,10 @@ static void keep_rows(tni_soft_rows* s, element* e, const tni_soft* soft)
     for (int i = 0; i < e->n * e->n; ++i) e->K[i] = soft->K[i], e->D[i] = soft->D[i];
     if (tni_dot(e->line, e->line) > 0) keep_along(e);
     if (soft->kind == TNI_SOFT_JOINT && (e->dim[0] > 0 || e->dim[1] > 0)) {
-        e->constraint = model->joints[soft->index].constraint;
-        if (s->rows_of[e->constraint] == 0) e->constraint = -1; // a constant force
+        const int actuation = (int)(e - s->elements);
+        e->cut_off          = model->actuations[actuation].cut_off;
+        if (needs_rows(&model->actuations[actuation])) // else a constant force
+            e->constraint = model->joints[soft->index].constraint;
     } else if (soft->kind == TNI_SOFT_SPRING) {
         const int at = s->place_of[soft->index];
         if (at >= model->constraint_count) e->node = at - model->constraint_count;
@@ -266,7 +314,8 @@ static void take_ahead(void* user, const tni_soft* soft)
     tni_soft_rows* s = user;
     element*       e = next_element(s, soft);
     keep_rows(s, e, soft);
-    for (int i = 0; i < e->n; ++i) e->F1[i] = soft->f[i];
+    for (int i = 0; i < e->n; ++i)
+        e->F1[i] = soft->f[i], e->known[i] = soft->known[i], e->drive[i] = soft->drive[i];
     e->met = soft->active_limits;
 }
 
@@ -347,16 +396,20 @@ static void set_weights(tni_soft_rows* s, element* e)
     e->th = y < 1e30 ? (1 + 0.5 * y) / (2 + 0.5 * y) : 1;
     e->a  = stiff + (1 - stiff) * y / (4 + 2 * y);
     if (!(reduced < 1e30)) e->a = 1;
+    e->fast  = !(reduced <= 0.5);
     e->stiff = !(reduced <= 4 && y <= 2); // limit of Verlet's method: h omega = 2; NaN is stiff
 }
 
 // W = L diag(w) L^T, rows without stiffness left out.
 static void factor_element(const tni_soft_rows* s, element* e)
 {
-    const int n   = e->n;
-    double    top = 0;
+    const int    n    = e->n;
+    const double v[3] = {e->line.x, e->line.y, e->line.z};
+    double       top  = 0;
     for (int i = 0; i < n * n; ++i)
         e->W[i] = 0.5 * s->h * (e->a * s->h * e->K[i] + e->th * e->D[i]);
+    for (int i = 0; i < 9 && e->across > 0; ++i)
+        e->W[i / 3 * n + i % 3] += e->across * ((i % 4 == 0) - v[i / 3] * v[i % 3]);
     for (int i = 0; i < n; ++i) top = fmax(top, e->W[i * (n + 1)]);
     for (int i = 0; i < n * n; ++i) e->L[i] = 0;
     for (int j = 0; j < n; ++j) {
@@ -405,10 +458,14 @@ static void set_base(const tni_soft_rows* s, element* e, const double* u, const 
 void tni_soft_kick(tni_soft_rows* s, const tni_scene_view* at, double h, double frame,
                    const double* u, const double* ahead)
 {
-    s->h     = h;
-    s->frame = frame;
+    tni_scene_view forces = *at;
+    forces.forces_only    = true;
+    s->h                  = h;
+    s->frame              = frame;
     ++s->stamp;
-    pass(s, at, 0, u, take_first);
+    s->taut = false;
+    for (int i = 0; i < s->capacity; ++i) s->elements[i].across = 0;
+    pass(s, &forces, 0, u, take_first);
     pass(s, at, h, ahead, take_ahead);
     clear_masses(s);
     for (int i = 0; i < s->count; ++i) weigh(s, at->views, &s->elements[i]);
@@ -422,6 +479,94 @@ void tni_soft_kick(tni_soft_rows* s, const tni_scene_view* at, double h, double 
         for (int k = 0; k < e->n; ++k) e->p0[k] = e->base[k] + 0.5 * h * e->a * e->F1[k];
     }
 }
+
+// ---- Across lines under tension --------------------------------------------------------------------
+
+// p += S (1 - n n^T) (by J u + rest drift)
+static void add_across(const tni_soft_rows* s, const element* e, const tni_cord* cord, double by,
+                       double rest, const double* u, double* p)
+{
+    double x[TNI_SOFT_ROWS_MAX];
+    rates(s, e, u, x);
+    x[0] = by * x[0] + rest * cord->drift.x;
+    x[1] = by * x[1] + rest * cord->drift.y;
+    x[2] = by * x[2] + rest * cord->drift.z;
+    tni_across(e->line, x);
+    for (int i = 0; i < 3; ++i) p[i] += e->across * x[i];
+}
+
+static tni_cord* cord_of_spring(const tni_soft_rows* s, const element* e)
+{
+    if (tni_dot(e->line, e->line) == 0) return NULL; // other forces have no line
+    return &s->cords.at[s->cords.of_spring[e->index]];
+}
+
+tni_cords* tni_soft_cords(tni_soft_rows* s)
+{
+    return &s->cords;
+}
+
+bool tni_soft_is_taut(const tni_soft_rows* s)
+{
+    return s->taut;
+}
+
+void tni_soft_taut(tni_soft_rows* s, const double* u)
+{
+    s->taut = true;
+    for (int i = 0; i < s->cord_count; ++i) {
+        element*        e    = &s->cord_rows[i];
+        const tni_cord* cord = &s->cords.at[e->index];
+        e->across            = cord->S;
+        e->stiff             = cord->S > 0;
+        e->line              = cord->line;
+        factor_element(s, e);
+        for (int k = 0; k < 3; ++k) e->p0[k] = 0;
+        add_across(s, e, cord, -1, -1, u, e->p0);
+    }
+    for (int i = 0; i < s->count; ++i) {
+        element*        e    = &s->elements[i];
+        const tni_cord* cord = cord_of_spring(s, e);
+        if (cord == NULL || !(cord->S > 0)) continue;
+        e->across = cord->S;
+        e->stiff  = true;
+        factor_element(s, e);
+        add_across(s, e, cord, -1, -1, u, e->base);
+        add_across(s, e, cord, -1, -1, u, e->p0);
+    }
+}
+
+static void land_cords(tni_soft_rows* s, const tni_scene_view* at, const double* u)
+{
+    for (int i = 0; i < s->cords.count; ++i)
+        if (s->cords.at[i].S > 0) tni_cord_turn(&s->cords, &s->cords.at[i], at->views);
+    for (int i = 0; i < s->cord_count; ++i) {
+        element*        e    = &s->cord_rows[i];
+        const tni_cord* cord = &s->cords.at[e->index];
+        e->line              = cord->line;
+        factor_element(s, e);
+        for (int k = 0; k < 3; ++k) e->p0[k] = 0;
+        add_across(s, e, cord, look_back - 1, look_back - 1, u, e->p0);
+    }
+    for (int i = 0; i < s->count; ++i) {
+        element*        e    = &s->elements[i];
+        const tni_cord* cord = e->across > 0 ? cord_of_spring(s, e) : NULL;
+        if (cord != NULL) add_across(s, e, cord, look_back, look_back - 1, u, e->p0);
+    }
+}
+
+// Rows of forces, then those of cords.
+static int row_element_count(const tni_soft_rows* s)
+{
+    return s->count + (s->taut ? s->cord_count : 0);
+}
+
+static element* row_element(const tni_soft_rows* s, int i)
+{
+    return i < s->count ? &s->elements[i] : &s->cord_rows[i - s->count];
+}
+
+// ---- After the flight ------------------------------------------------------------------------------
 
 typedef struct correcting {
     tni_soft_rows* s;
@@ -452,10 +597,12 @@ static void take_end(void* user, const tni_soft* soft)
 
 double tni_soft_correct(tni_soft_rows* s, const tni_scene_view* at, const double* u, bool* met)
 {
-    correcting           c     = {s, u, false, 0};
-    const tni_prediction ahead = {.h = 0, .time = at->time, .u = u};
-    s->taken                   = 0;
-    tni_soften(at, &ahead, take_end, &c);
+    correcting           c      = {s, u, false, 0};
+    const tni_prediction ahead  = {.h = 0, .time = at->time, .u = u};
+    tni_scene_view       forces = *at;
+    forces.forces_only          = true;
+    s->taken                    = 0;
+    tni_soften(&forces, &ahead, take_end, &c);
     *met = c.met;
     return c.change;
 }
@@ -473,6 +620,45 @@ void tni_soft_land(tni_soft_rows* s, const tni_scene_view* at, const double* u)
         set_base(s, e, u, force);
         for (int k = 0; k < e->n; ++k) e->p0[k] = e->base[k];
     }
+    if (s->taut) land_cords(s, at, u);
+}
+
+double tni_soft_work(const tni_soft_rows* s, const double* u0, const double* u1)
+{
+    double sum = 0;
+    for (int i = 0; i < s->count; ++i) {
+        const element* e = &s->elements[i];
+        double before[TNI_SOFT_ROWS_MAX], after[TNI_SOFT_ROWS_MAX], turned[TNI_SOFT_ROWS_MAX];
+        bool   any = false;
+        for (int k = 0; k < e->n; ++k) any = any || e->known[k] != 0 || e->drive[k] != 0;
+        if (!any) continue;
+        rates(s, e, u0, before);
+        rates(s, e, u1, after);
+        for (int k = 0; k < e->n; ++k) turned[k] = after[k] - before[k];
+        for (int k = 0; k < e->n; ++k) {
+            const double p = e->p0[k] - tni_row_dot(e->W + k * e->n, turned, e->n);
+            sum += 0.25 * s->h * e->drive[k] * (before[k] + after[k]) - p * e->known[k] / s->h;
+        }
+    }
+    return sum;
+}
+
+double tni_soft_fast_energy(const tni_soft_rows* s)
+{
+    double sum = 0;
+    for (int i = 0; i < s->count; ++i) {
+        const element* e = &s->elements[i];
+        for (int k = 0; k < e->n && e->fast; ++k) {
+            const double K = e->K[k * (e->n + 1)];
+            if (K > 0) sum += 0.5 * fmax(e->F0[k] * e->F0[k], e->F1[k] * e->F1[k]) / K;
+        }
+    }
+    return sum;
+}
+
+int tni_soft_count(const tni_soft_rows* s)
+{
+    return s->count;
 }
 
 unsigned tni_soft_stamp(const tni_soft_rows* s)
@@ -483,8 +669,8 @@ unsigned tni_soft_stamp(const tni_soft_rows* s)
 int tni_soft_stiff_count(const tni_soft_rows* s)
 {
     int count = 0;
-    for (int i = 0; i < s->count; ++i) {
-        const element* e = &s->elements[i];
+    for (int i = 0; i < row_element_count(s); ++i) {
+        const element* e = row_element(s, i);
         for (int r = 0; r < e->n && e->stiff; ++r) count += e->w[r] > 0;
     }
     return count;
@@ -521,6 +707,10 @@ static void set_places(tni_soft_rows* s)
         const element* e = &s->elements[i];
         if (e->constraint >= 0) s->elements[i].first = -1;
         else s->elements[i].first = 0;
+    }
+    for (int i = 0; i < s->cord_count; ++i) {
+        const int c           = s->cord_rows[i].constraint;
+        s->cord_rows[i].first = s->model->constraints[c].row_count + s->rows_of[c];
     }
     for (int i = 0; i < s->count; ++i) {
         element* e = &s->elements[i];
@@ -577,8 +767,9 @@ void tni_soft_leave_out(const tni_soft_rows* s, tni_saddle* saddle)
     for (int c = 0; c < model->constraint_count; ++c) {
         const int             node = model->free_count + c;
         const tni_constraint* of   = &model->constraints[c];
-        if (s->rows_of[c] > 0 && saddle->plan->dim[node] > 0)
-            empty_rows(saddle, node, of->edge_start, of->edge_count, of->row_count, s->rows_of[c]);
+        const int             rows = tni_soft_rows_of(s, c);
+        if (rows > 0 && saddle->plan->dim[node] > 0)
+            empty_rows(saddle, node, of->edge_start, of->edge_count, of->row_count, rows);
     }
     for (int i = 0; i < s->node_count; ++i)
         empty_rows(saddle, model->free_count + model->constraint_count + i,
@@ -590,8 +781,8 @@ void tni_soft_write(tni_soft_rows* s, tni_saddle* saddle)
     const tn_model* model = s->model;
     set_places(s);
     tni_soft_leave_out(s, saddle);
-    for (int i = 0; i < s->count; ++i) {
-        const element* e = &s->elements[i];
+    for (int i = 0; i < row_element_count(s); ++i) {
+        const element* e = row_element(s, i);
         if (e->kind == TNI_SOFT_BODY && e->dim[1] > 0) add_to_body(model, saddle, e);
         if (!has_rows(e)) continue;
         const int node = plan_node(s, e), dim = saddle->plan->dim[node];
@@ -615,11 +806,20 @@ static void push(const tni_soft_rows* s, const element* e, int side, const doubl
     for (int k = 0; k < e->dim[side]; ++k) to[k] += p * row[k];
 }
 
+void tni_soft_first_row(const tni_soft_rows* s, int actuation, double* compliance, double* c)
+{
+    static const double least = 1e-12; // a constant force, nearly
+    const element*      e     = &s->elements[actuation];
+    *compliance               = 1 / fmax(e->W[0], least);
+    *c                        = -*compliance * e->p0[0];
+}
+
 void tni_soft_rhs(const tni_soft_rows* s, const tni_saddle* saddle, double* rhs)
 {
-    for (int i = 0; i < s->count; ++i) {
-        const element* e = &s->elements[i];
+    for (int i = 0; i < row_element_count(s); ++i) {
+        const element* e = row_element(s, i);
         double         p[TNI_SOFT_ROWS_MAX], row[TNI_DIM_MAX];
+        if (e->cut_off) continue;
         if (!has_rows(e)) {
             for (int side = 0; side < 2; ++side)
                 for (int r = 0; r < e->n && e->dim[side] > 0; ++r)

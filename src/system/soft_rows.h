@@ -5,6 +5,7 @@
 
 #include "force/force.h"
 #include "linalg/saddle.h"
+#include "system/cords.h"
 
 typedef struct tni_soft_rows tni_soft_rows;
 
@@ -32,6 +33,21 @@ double tni_soft_correct(tni_soft_rows* rows, const tni_scene_view* at, const dou
 /// The second half of the step, from u at its end.
 void tni_soft_land(tni_soft_rows* rows, const tni_scene_view* at, const double* u);
 
+/// Work of what may bring energy, in the last half, from u0 to u1 [J]: of far ends that are moved, and of constant
+/// torques. Impulses are those that the last right-hand side stands for.
+double tni_soft_work(const tni_soft_rows* rows, const double* u0, const double* u1);
+
+/// Elastic energy, at the start or the end of a step whose landing is set, of what oscillates by more than 0.7 rad in it
+/// [J], about.
+double tni_soft_fast_energy(const tni_soft_rows* rows);
+/// Tensions across their lines, for the weights; S of all is to be set before tni_soft_taut, which gives stiff ones
+/// rows in this kick from u and in its landing.
+tni_cords* tni_soft_cords(tni_soft_rows* rows);
+void       tni_soft_taut(tni_soft_rows* rows, const double* u);
+bool       tni_soft_is_taut(const tni_soft_rows* rows);
+
+/// Forces that the last half has taken.
+int tni_soft_count(const tni_soft_rows* rows);
 /// Rows of the last half that an explicit step could not follow.
 int tni_soft_stiff_count(const tni_soft_rows* rows);
 
@@ -40,6 +56,8 @@ int tni_soft_stiff_count(const tni_soft_rows* rows);
 void tni_soft_write(tni_soft_rows* rows, tni_saddle* saddle);
 /// The same without any stiffness: for what happens in no time.
 void tni_soft_leave_out(const tni_soft_rows* rows, tni_saddle* saddle);
+/// Of a joint force that is cut off at its bounds, and has no row here: w = J du + c with the compliance of its row.
+void tni_soft_first_row(const tni_soft_rows* rows, int actuation, double* compliance, double* c);
 /// Adds to b, writes the rows' part of r.
 void tni_soft_rhs(const tni_soft_rows* rows, const tni_saddle* saddle, double* rhs);
 

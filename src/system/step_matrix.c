@@ -34,7 +34,7 @@ typedef struct region {
 /// Where the rows of a unilateral stand.
 typedef struct slot {
     int node, first, edge; ///< edge: the first of its node
-    int joint_rows;        ///< before those of unilaterals
+    int joint_rows;        ///< of a joint and its springs, before those of elements
 } slot;
 
 /// A node with room for unilaterals: of one pair of bodies, or of one joint.
@@ -45,27 +45,29 @@ typedef struct room {
 } room;
 
 struct tni_step_matrix {
-    tni_arena       arena;
-    const tn_model* model;
-    tni_soft_rows*  soft;
-    region          region;
-    tni_plan*       plan; ///< in the region, as all below
-    tni_saddle*     saddle;
-    tni_cone_newton newton;
-    double *        rhs, *x;
-    int             unilateral_capacity;
-    uint64_t*       key;   ///< by unilateral: its pair, or its joint
-    slot*           slots; ///< by unilateral
-    int *           order, *spare;
-    room*           rooms; ///< of the plan, by key
-    int             room_count;
-    uint8_t*        asleep; ///< by component
-    bool            anew;   ///< a step begins: the plan must have no more than it needs
-    unsigned        steps;  ///< that have begun
-    bool            warm;   ///< x is the answer of a solve since the last begin
-    double*         last;   ///< u of the last solve
-    bool            near;   ///< it tells about the next one
-    bool            exact;  ///< the next solve is refined through loops
+    tni_arena         arena;
+    const tn_model*   model;
+    tni_soft_rows*    soft;
+    tni_bounded_rows* bounded;
+    region            region;
+    tni_plan*         plan; ///< in the region, as all below
+    tni_saddle*       saddle;
+    tni_cone_newton   newton;
+    double *          rhs, *x;
+    int               unilateral_capacity;
+    uint64_t*         key;   ///< by unilateral: its pair, or its joint
+    slot*             slots; ///< by unilateral
+    int *             order, *spare;
+    room*             rooms; ///< of the plan, by key
+    int               room_count;
+    uint8_t*          asleep; ///< by component
+    bool              taut;   ///< the plan has rows of cords
+    bool              anew;   ///< a step begins: the plan must have no more than it needs
+    unsigned          steps;  ///< that have begun
+    bool              warm;   ///< x is the answer of a solve since the last begin
+    double*           last;   ///< u of the last solve
+    bool              near;   ///< it tells about the next one
+    bool              exact;  ///< the next solve is refined through loops
 };
 
 // ---- Memory ----------------------------------------------------------------------------------------
@@ -121,13 +123,15 @@ static tn_result take(tni_step_matrix* m, int unilaterals, size_t bytes)
 
 static tn_result make_plan(tni_step_matrix* m, const tni_unilaterals* a);
 
-tn_result tni_step_matrix_create(const tn_model* model, tni_soft_rows* soft, tni_step_matrix** out)
+tn_result tni_step_matrix_create(const tn_model* model, tni_soft_rows* soft,
+                                 tni_bounded_rows* bounded, tni_step_matrix** out)
 {
     tni_step_matrix* m = tni_host_take(&model->arena.host, sizeof *m);
     *out               = m;
     if (m == NULL) return TN_ERR_MEMORY;
     m->model                     = model;
     m->soft                      = soft;
+    m->bounded                   = bounded;
     m->arena                     = tni_arena_make(&model->arena.host);
     const tni_unilaterals none   = {.model = model};
     const size_t          nodes  = (size_t)(model->free_count + model->constraint_count);
@@ -215,11 +219,17 @@ static void sort_unilaterals(tni_step_matrix* m, const tni_unilaterals* a)
     tni_sort(m->order, m->spare, a->unilateral_count, key_before, m->key);
 }
 
+static int bounded_rows_of(const tni_step_matrix* m, int constraint)
+{
+    return m->bounded->count > 0 ? m->bounded->rows_of[constraint] : 0;
+}
+
 // Gives each unilateral its rows. False: the plan has no room for some, or, for a step that begins, too much.
 static bool fit(tni_step_matrix* m, const tni_unilaterals* a)
 {
     int at = 0;
     if (m->plan == NULL) return false;
+    if (m->soft != NULL && m->taut != tni_soft_is_taut(m->soft)) return false;
     for (int k = 0; k < m->room_count; ++k) m->rooms[k].used = m->rooms[k].first;
     for (int k = 0; k < a->unilateral_count; ++k) {
         const int i = m->order[k], rows = a->unilaterals[i].row_count;
@@ -228,8 +238,10 @@ static bool fit(tni_step_matrix* m, const tni_unilaterals* a)
                 (m->rooms[at].key == m->key[i] && m->rooms[at].used + rows > m->rooms[at].end)))
             ++at;
         if (at == m->room_count || m->rooms[at].key != m->key[i]) return false;
-        room* own   = &m->rooms[at];
-        m->slots[i] = (slot){own->node, own->used, own->edge, own->first};
+        room*     own    = &m->rooms[at];
+        const int joint  = own->node - m->model->free_count;
+        const int before = is_limit(own->key) ? own->first - bounded_rows_of(m, joint) : 0;
+        m->slots[i]      = (slot){own->node, own->used, own->edge, before};
         own->used += rows;
     }
     for (int k = 0; m->anew && k < m->room_count; ++k)
@@ -266,7 +278,8 @@ static void add_mechanism(const tni_step_matrix* m, building* g)
             add_edge(g, g->count, model->bodies[body].node, tni_is_strong(model, c, body));
         }
         const int soft      = m->soft != NULL ? tni_soft_rows_of(m->soft, i) : 0;
-        g->dim[g->count]    = c->edge_count > 0 ? c->row_count + soft : 0;
+        const int rows      = c->row_count + soft + bounded_rows_of(m, i);
+        g->dim[g->count]    = c->edge_count > 0 ? rows : 0;
         g->hard[g->count]   = c->row_count;
         g->sign[g->count++] = -1;
     }
@@ -285,6 +298,7 @@ static void add_rooms(tni_step_matrix* m, const tni_unilaterals* a, building* g)
     const tn_model* model = m->model;
     room*           last  = NULL;
     m->room_count         = 0;
+    m->taut               = m->soft != NULL && tni_soft_is_taut(m->soft);
     for (int k = 0; k < a->unilateral_count; ++k) {
         const int  i = m->order[k], rows = a->unilaterals[i].row_count;
         const bool limit = is_limit(m->key[i]);
@@ -341,8 +355,8 @@ static tn_result make_plan(tni_step_matrix* m, const tni_unilaterals* a)
     m->rhs    = TNI_TAKE(&arena, double, plan->row_count);
     m->x      = TNI_TAKE(&arena, double, plan->row_count);
     m->asleep = TNI_TAKE(&arena, uint8_t, plan->component_count);
-    result    = tni_cone_newton_create(&arena, a->unilateral_count, plan->row_count,
-                                       plan->component_count, &m->newton);
+    result    = tni_cone_newton_create(&arena, a->unilateral_count + m->bounded->count,
+                                       plan->row_count, plan->component_count, &m->newton);
     if (result == TN_OK && !arena.failed) m->plan = plan;
     return m->plan != NULL ? TN_OK : TN_ERR_MEMORY;
 }
@@ -409,7 +423,7 @@ static void load_unilaterals(tni_step_matrix* m, const tni_unilaterals* a, bool 
 {
     const tn_model* model = m->model;
     clear_rooms(m);
-    m->newton.count = a->unilateral_count;
+    m->newton.count = a->unilateral_count + m->bounded->count;
     for (int i = 0; i < a->unilateral_count; ++i) {
         const tni_unilateral* unilateral = &a->unilaterals[i];
         tni_cone_element*     e          = &m->newton.elements[i];
@@ -424,7 +438,8 @@ static void load_unilaterals(tni_step_matrix* m, const tni_unilaterals* a, bool 
                                 .roll_count = unilateral->roll_count,
                                 .friction   = unilateral->friction,
                                 .spinning   = unilateral->spinning,
-                                .rolling    = unilateral->rolling};
+                                .rolling    = unilateral->rolling,
+                                .compliance = unilateral->soft ? unilateral->compliance : 0};
         if (unilateral->rule == TNI_UNILATERAL_HELD) e->kind = TNI_CONE_EQUAL;
         tni_unilateral_bodies(a, unilateral, bodies);
         for (int side = 0; side < 2; ++side) {
@@ -439,6 +454,41 @@ static void load_unilaterals(tni_step_matrix* m, const tni_unilaterals* a, bool 
     }
 }
 
+// After the unilaterals.
+static void load_bounded(tni_step_matrix* m, const tni_auxiliary* a, const tni_unilaterals* with)
+{
+    const tn_model* model = m->model;
+    for (int i = 0; i < m->bounded->count; ++i) {
+        const tni_bounded* b        = &m->bounded->rows[i];
+        tni_cone_element*  e        = &m->newton.elements[with->unilateral_count + i];
+        const tni_joint*   joint    = &model->joints[b->of->joint];
+        const int          bodies[] = {joint->body1, joint->body2};
+        const bool         open     = b->is_open || !a->binds || a->keep_forces;
+        *e = (tni_cone_element){.kind  = open ? TNI_CONE_OPEN : TNI_CONE_BOUNDED,
+                                .node  = model->free_count + b->constraint,
+                                .first = b->first,
+                                .count = b->of->row_count,
+                                .low   = b->low,
+                                .high  = b->high};
+        for (int side = 0; side < 2; ++side) {
+            const tni_body* body = &model->bodies[bodies[side]];
+            int             at   = model->constraints[b->constraint].edge_start;
+            if (body->node < 0) continue;
+            while (m->plan->col_node[at] != body->node) ++at;
+            e->side[e->side_count++] = (tni_cone_side){at, body->u_start, body->dim, b->J[side]};
+        }
+        if (!open) memcpy(e->f, b->force, sizeof b->force);
+    }
+}
+
+bool tni_step_matrix_is_idle(const tni_step_matrix* m, const tni_auxiliary* a,
+                             const tni_unilaterals* with)
+{
+    const bool soft =
+        m->soft != NULL && a->softens && (tni_soft_count(m->soft) > 0 || tni_soft_is_taut(m->soft));
+    return with->unilateral_count == 0 && !soft && (!a->binds || m->bounded->count == 0);
+}
+
 // W of few unilaterals as the mechanism has it, but for its springs, which the matrix of the joints does not have: light
 // parts that carry heavy ones need it.
 static tn_result weigh_behind_joints(tni_step_matrix* m, const tni_auxiliary* with,
@@ -447,7 +497,7 @@ static tn_result weigh_behind_joints(tni_step_matrix* m, const tni_auxiliary* wi
     enum { COLUMNS = 3 };
     const size_t all = (size_t)(m->model->u_count + m->model->row_count);
     TRY(tni_saddle_factor(joints));
-    for (int i = 0; i < m->newton.count; ++i) {
+    for (int i = 0; i < m->newton.count - m->bounded->count; ++i) {
         const tni_cone_element* e                = &m->newton.elements[i];
         double                  W[TNI_CONE_ROWS] = {0};
         int                     given[2];
@@ -494,6 +544,7 @@ tn_result tni_step_matrix_begin(tni_step_matrix* m, const tni_auxiliary* with,
     if (m->soft != NULL && with->softens) tni_soft_write(m->soft, m->saddle);
     else if (m->soft != NULL) tni_soft_leave_out(m->soft, m->saddle);
     load_unilaterals(m, a, with->keep_forces);
+    load_bounded(m, with, a);
     memset(m->asleep, 0, (size_t)m->plan->component_count);
     for (int i = 0; asleep != NULL && i < m->model->free_count; ++i)
         if (asleep[m->model->free_bodies[i]]) m->asleep[m->plan->component_of[i]] = 1;
@@ -520,11 +571,24 @@ tn_result tni_step_matrix_solve(tni_step_matrix* m, tni_auxiliary* a, tni_unilat
             memcpy(m->rhs + m->plan->row_start[model->free_count + i],
                    rhs + model->u_count + c->row_start, sizeof *rhs * (size_t)c->row_count);
     }
+    if (a->keep_forces && with->unilateral_count == 0)
+        m->warm = false; // it is about something else
     if (m->soft != NULL && a->softens && !a->keep_forces) tni_soft_rhs(m->soft, m->saddle, m->rhs);
+    bool heavy =
+        true; // ropes and limits alone: what hangs from them may weigh a million times more
     for (int i = 0; i < with->unilateral_count; ++i) {
         tni_cone_element* e = &m->newton.elements[i];
+        heavy               = heavy && with->unilaterals[i].limit >= 0;
         for (int k = 0; k < e->count; ++k) e->c[k] = -with->unilaterals[i].target[k];
-        if (e->kind != TNI_CONE_OPEN) scale = fmax(scale, -e->c[0]);
+        e->compliance = with->unilaterals[i].soft ? with->unilaterals[i].compliance : 0;
+        if (e->kind != TNI_CONE_OPEN && !with->unilaterals[i].soft) scale = fmax(scale, -e->c[0]);
+    }
+    if (m->soft != NULL) tni_bounded_take_springs(m->bounded, m->soft);
+    for (int i = 0; i < m->bounded->count; ++i) {
+        tni_cone_element*  e = &m->newton.elements[with->unilateral_count + i];
+        const tni_bounded* b = &m->bounded->rows[i];
+        memcpy(e->c, b->c, sizeof b->c);
+        e->compliance = b->compliance;
     }
     const bool             crowded = with->unilateral_count > CROWD;
     const int              most    = a->effort == TNI_CONES_FURTHER ? FURTHER : ITERATIONS;
@@ -537,6 +601,7 @@ tn_result tni_step_matrix_solve(tni_step_matrix* m, tni_auxiliary* a, tni_unilat
                                       .warm             = m->warm,
                                       .near             = m->near && !m->warm && crowded,
                                       .crowded          = crowded,
+                                      .heavy            = heavy,
                                       .frozen           = a->effort == TNI_CONES_FROZEN};
     if (options.near) {
         memset(m->x, 0, sizeof *m->x * (size_t)m->plan->row_count);
@@ -570,6 +635,13 @@ tn_result tni_step_matrix_solve(tni_step_matrix* m, tni_auxiliary* a, tni_unilat
             unilateral->response[k] = e->W[k];
             if (!a->keep_forces) unilateral->force[k] = e->f[k];
         }
+    }
+    for (int i = 0; i < m->bounded->count; ++i) {
+        const tni_cone_element* e = &m->newton.elements[with->unilateral_count + i];
+        tni_bounded*            b = &m->bounded->rows[i];
+        if (e->kind == TNI_CONE_OPEN) continue;
+        memcpy(b->w, e->w, sizeof b->w);
+        memcpy(b->force, e->f, sizeof b->force);
     }
     return TN_OK;
 }

@@ -4,13 +4,14 @@
 
 #include "linalg/cone_newton.h"
 #include "system/auxiliary.h"
-#include "system/soft_rows.h"
+#include "system/bounded_rows.h"
 
 typedef struct tni_step_matrix tni_step_matrix;
 
-/// soft: springs, dampers and targets that have rows or blocks in it; NULL: none. TN_ERR_MEMORY only.
+/// soft: springs, dampers and targets that have rows or blocks in it; NULL: none. bounded: forces with bounds.
+/// TN_ERR_MEMORY only.
 TN_NODISCARD tn_result tni_step_matrix_create(const tn_model* model, tni_soft_rows* soft,
-                                              tni_step_matrix** matrix);
+                                              tni_bounded_rows* bounded, tni_step_matrix** matrix);
 void                   tni_step_matrix_free(tni_step_matrix* matrix); ///< NULL is allowed
 /// Room for as many unilaterals as a has, and for twice the plan if it did not fit. Not within a step.
 TN_NODISCARD tn_result tni_step_matrix_grow(tni_step_matrix* matrix, int unilaterals);
@@ -23,6 +24,9 @@ unsigned tni_step_matrix_begun(const tni_step_matrix* matrix);
 void tni_step_matrix_cool(tni_step_matrix* matrix);
 /// The next solve starts from nothing: multipliers of rows that loops make redundant are the least ones then.
 void tni_step_matrix_forget(tni_step_matrix* matrix);
+/// Whether nothing but bodies and joints stands in it: it need not be used then.
+bool tni_step_matrix_is_idle(const tni_step_matrix* matrix, const tni_auxiliary* a,
+                             const tni_unilaterals* with);
 /// After a factorisation, or a change of the unilaterals or their rules: takes A, J and E from the saddle of the
 /// joints, and the rows of the unilaterals. asleep: by body. TN_ERR_MEMORY: it does not fit; grow and try again.
 TN_NODISCARD tn_result tni_step_matrix_begin(tni_step_matrix* matrix, const tni_auxiliary* with,

@@ -251,11 +251,12 @@ static tn_result fail_at_unilateral(const tni_system* system, tn_why* why)
 
 tni_scene_view tni_system_scene(const tni_system* system, const tni_configuration* at)
 {
-    return (tni_scene_view){.model  = system->model,
-                            .time   = at->time,
-                            .z      = at->z,
-                            .views  = system->views,
-                            .inputs = system->inputs};
+    return (tni_scene_view){.model   = system->model,
+                            .time    = at->time,
+                            .z       = at->z,
+                            .views   = system->views,
+                            .bounded = system->bounded,
+                            .inputs  = system->inputs};
 }
 
 // Everything that concerns one body, in one pass: view, mass, and the forces that act on one body
@@ -286,6 +287,7 @@ void tni_system_fill(tni_system* system, const tni_configuration* at)
     fill_rows(system, at, true);
     system->phases.assemble += now(system) - start;
     ++system->auxiliary.filled;
+    system->auxiliary.factored = false;
 }
 
 tn_result tni_system_factor(tni_system* system, const tni_configuration* at, tn_why* why)
@@ -439,6 +441,8 @@ tn_result tni_system_accelerate(tni_system* system, const tni_configuration* at,
         tni_unilateral* unilateral = &system->unilaterals.unilaterals[i];
         for (int k = 0; k < unilateral->row_count; ++k)
             unilateral->target[k] = -unilateral->gamma[k] - unilateral->target_acceleration[k];
+        if (unilateral->soft)
+            tni_unilateral_push(unilateral, tni_unilateral_soft_force(unilateral));
     }
     for (int i = 0; i < system->model->row_count; ++i) {
         if (T > 0) c[i] += 2 / T * system->rate[i] + system->C[i] / (T * T);

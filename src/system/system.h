@@ -37,6 +37,7 @@ typedef struct tni_system {
     const uint8_t*    asleep;           ///< by body: sleeping, not evaluated; NULL: none
     double            within;           ///< as in tni_scene_view [s]
     tni_cut_damper    cut;              ///< by this, since it was cleared
+    bool bounded; ///< dry friction, and forces of joints with bounds, are rows of the matrix
     struct tni_soft_rows*
         soft; ///< forces that are rows of the matrix, not of tni_system_forces; NULL: none
     const tni_mat3* stiffness; ///< by body: added to the inertia; NULL: none

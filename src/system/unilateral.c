@@ -118,11 +118,14 @@ static tni_unilateral limit_unilateral(const tn_model* model, int limit)
 
 static tni_unilateral contact_unilateral(const tni_contact* contact)
 {
+    const bool soft = !isnan(contact->material.stiffness);
     return (tni_unilateral){.id          = contact->id,
                             .limit       = -1,
                             .contact     = *contact,
                             .friction    = contact->material.friction,
-                            .restitution = contact->material.restitution,
+                            .restitution = soft ? 0 : contact->material.restitution,
+                            .soft        = soft,
+                            .gap_before  = TN_UNSET,
                             .spinning    = contact->material.spinning,
                             .rolling     = contact->material.rolling};
 }
@@ -168,6 +171,19 @@ static void evaluate(const tni_unilaterals* a, tni_unilateral* unilateral, const
     }
 }
 
+double tni_unilateral_soft_force(const tni_unilateral* unilateral)
+{
+    const tni_material* m = &unilateral->contact.material;
+    if (!(unilateral->gap < 0)) return 0;
+    return fmax(0, -m->stiffness * unilateral->gap - m->damping * unilateral->rate[0]);
+}
+
+void tni_unilateral_push(tni_unilateral* unilateral, double f)
+{
+    unilateral->compliance = 1e12;
+    unilateral->target[0]  = unilateral->compliance * f;
+}
+
 double tni_unilateral_slip(const tni_unilateral* unilateral)
 {
     double sum = 0;
@@ -193,6 +209,7 @@ double tni_unilaterals_position_error(const tni_unilaterals* a)
         const tni_unilateral* unilateral = &a->unilaterals[i];
         const bool            held =
             unilateral->rule == TNI_UNILATERAL_HELD || unilateral->rule == TNI_UNILATERAL_STUCK;
+        if (unilateral->soft) continue;
         error = fmax(error, held ? fabs(unilateral->gap) : -unilateral->gap);
     }
     return error;
@@ -205,6 +222,7 @@ double tni_unilaterals_velocity_error(const tni_unilaterals* a)
         const tni_unilateral* unilateral = &a->unilaterals[i];
         const bool            held =
             unilateral->rule == TNI_UNILATERAL_HELD || unilateral->rule == TNI_UNILATERAL_STUCK;
+        if (unilateral->soft) continue;
         const int rows = unilateral->rule == TNI_UNILATERAL_STUCK  ? unilateral->row_count
                          : unilateral->rule == TNI_UNILATERAL_OPEN ? 0
                                                                    : 1;
@@ -291,7 +309,11 @@ static void keep_old_forces(tni_unilaterals* a, int before)
         if (old == NULL) continue;
         memcpy(unilateral->force, old->force, sizeof old->force);
         memcpy(unilateral->force_before, old->force, sizeof old->force);
-        unilateral->was_active = old->force[0] > 0;
+        unilateral->was_active   = old->force[0] > 0;
+        unilateral->weighed      = old->weighed;
+        unilateral->stiff_weight = old->stiff_weight;
+        unilateral->damp_weight  = old->damp_weight;
+        unilateral->gap_before   = old->start_gap;
     }
 }
 
@@ -315,7 +337,7 @@ bool tni_unilaterals_find(tni_unilaterals* a, const tni_view* views, const doubl
 bool tni_unilaterals_find_ahead(tni_unilaterals* a, const tni_view* start, const tni_view* end,
                                 const double* z)
 {
-    static const double near = 1e-6; // of limits [m or rad]
+    static const double near = 5e-3; // of limits and ropes: others may make them taut [m or rad]
     if (a->unilateral_capacity == 0) return true;
     tni_unilaterals_clear(a);
     if (a->finder != NULL &&
@@ -454,7 +476,8 @@ double tni_unilaterals_penetration(tni_unilaterals* a, const tni_view* views, co
 {
     double    deepest = 0;
     const int found   = a->unilateral_capacity > 0 ? find_some(a, views, 0) : 0;
-    for (int i = 0; i < found; ++i) deepest = fmax(deepest, -a->found[i].gap);
+    for (int i = 0; i < found; ++i)
+        if (isnan(a->found[i].material.stiffness)) deepest = fmax(deepest, -a->found[i].gap);
     for (int i = 0; i < a->model->limit_count; ++i)
         deepest = fmax(deepest, -limit_gap(a, i, views, z));
     return deepest;

@@ -736,6 +736,18 @@ def auto_is_told_of_nothing_else():
 
 
 @test
+def accuracy_is_asked_for_by_a_flag():
+    plain, fine = run("@fourbar", "--duration", 1), run("@fourbar", "--duration", 1, "--accuracy", "1e-5")
+    same = run("@fourbar", "--duration", 1, "--set", "accuracy=1e-5")
+    assert fine["pieces"] > 4 * plain["pieces"] and fine["steps"] == plain["steps"], (fine["pieces"], plain["pieces"])
+    assert fine["hash"] == same["hash"] != plain["hash"]
+    assert run("@fourbar", "--duration", 1, "--accuracy", 0)["hash"] == plain["hash"]
+    refused("run", "@fourbar", "--method", "multiplier", "--accuracy", "1e-5", says=("accuracy", "multiplier"))
+    refused("run", "@fourbar", "--accuracy", "-1", says="accuracy")
+    assert "--accuracy A" in tenon("run", "--help").out
+
+
+@test
 def an_overlap_is_suspect_until_it_is_gone():
     result = tenon("run", "-", *AUTO, "--set", "multiplier.project=false", "--duration", "0.5", "--report", "r.json", stdin=box_at(0.05))
     line = line_of(result, "suspect")

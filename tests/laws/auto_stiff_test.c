@@ -314,6 +314,123 @@ TEST(a_light_chain_that_goes_taut_under_a_heavy_load_holds)
     }
 }
 
+// ---- Lines under tension ---------------------------------------------------------------------------
+
+typedef enum line_kind { LINE_ROPE, LINE_DISTANCE, LINE_SPRING } line_kind;
+
+static const double bead_mass = 0.1, bob_mass = 1000, line_length = 0.5, line_stiffness = 1e8;
+
+static void add_line(rig* r, line_kind kind, tn_body_id upper, tn_body_id lower, tn_vec3 top)
+{
+    if (kind == LINE_SPRING) {
+        tn_spring_def def = tn_default_spring_def();
+        def.body1 = upper, def.body2 = lower, def.stiffness = line_stiffness;
+        def.length = line_length;
+        if (upper.bits == 0) def.anchor1 = top;
+        CHECK(tn_scene_add_spring(r->scene, &def).bits != 0);
+        return;
+    }
+    tn_joint_def def = tn_default_joint_def(kind == LINE_ROPE ? TN_JOINT_ROPE : TN_JOINT_DISTANCE);
+    def.body1 = upper, def.body2 = lower, def.length = line_length;
+    def.form = TN_JOINT_BY_POINTS;
+    if (upper.bits == 0) def.frame1.position = top;
+    CHECK(tn_scene_add_joint(r->scene, &def).bits != 0);
+}
+
+// A bead of 0.1 kg on a line of 1 m from which a tonne hangs, pushed aside by 100 N: h^2 k / m = 109 across the
+// line. It hangs where the upper half has the direction of all forces below it; in the lower one there is the weight alone.
+static rig make_bead(line_kind kind, tn_vec3 top, double force, tn_body_id* bead)
+{
+    rig          r = auto_make(tns_vec(0, 0, -rig_g));
+    const double W = (bead_mass + bob_mass) * rig_g, T = sqrt(W * W + force * force);
+    const double more  = kind == LINE_SPRING ? 1 / line_stiffness : 0;
+    const double upper = line_length + more * T, lower = line_length + more * bob_mass * rig_g;
+    tn_body_def  def = tn_default_body_def();
+    def.kind = TN_BODY_PARTICLE, def.mass = bead_mass;
+    def.pose.position = tns_vec(top.x + upper * force / T, 0, top.z - upper * W / T);
+    *bead             = tn_scene_add_body(r.scene, &def);
+    def.mass          = bob_mass;
+    def.pose.position.z -= lower;
+    const tn_body_id bob = tn_scene_add_body(r.scene, &def);
+    add_line(&r, kind, (tn_body_id){0}, *bead, top);
+    add_line(&r, kind, *bead, bob, top);
+    tn_load_def load = tn_default_load_def();
+    load.body = *bead, load.force = tns_vec(force, 0, 0);
+    CHECK(tn_scene_add_load(r.scene, &load).bits != 0);
+    rig_ready(&r);
+    return r;
+}
+
+TEST(a_light_bead_on_a_taut_line_hangs_where_statics_says)
+{
+    for (int kind = LINE_ROPE; kind <= LINE_SPRING; ++kind) {
+        tn_body_id    bead;
+        rig           r  = make_bead((line_kind)kind, tns_vec(0, 0, 0), 100, &bead);
+        const tn_vec3 at = tn_state_pose(r.state, bead).position;
+        rig_run(&r, auto_h, 120);
+        CHECK_LESS(rig_distance(tn_state_pose(r.state, bead).position, at), 2e-6);
+        // ropes may be too long by 1e-6 m, and wander in that
+        CHECK_LESS(tns_length(tn_state_velocity(r.state, bead).linear),
+                   kind == LINE_ROPE ? 1e-4 : 1e-6);
+        CHECK_INT(r.report.substep_count, 1);
+        rig_free(&r);
+    }
+}
+
+// Struck across the line it does not ring: what it had is gone in a few steps, and none comes from nowhere.
+TEST(a_light_bead_on_a_taut_line_does_not_ring)
+{
+    for (int kind = LINE_ROPE; kind <= LINE_SPRING; ++kind) {
+        tn_body_id bead;
+        rig        r = make_bead((line_kind)kind, tns_vec(0, 0, 0), 0, &bead);
+        CHECK_OK(tn_state_set_velocity(r.state, bead, (tn_twist){{0.5, 0.3, 0}, {0, 0, 0}}));
+        const double E = rig_energy(&r), hit = 0.5 * bead_mass * 0.34;
+        for (int i = 0; i < 60 && rig_step(&r, auto_h); ++i) {
+            CHECK_LESS(rig_energy(&r), E + 1e-3 * hit);
+            if (i >= 20) CHECK_LESS(tns_length(tn_state_velocity(r.state, bead).linear), 1e-3);
+            if (i >= 4) CHECK_INT(r.report.substep_count, 1);
+        }
+        rig_free(&r);
+    }
+}
+
+// ---- After a step ----------------------------------------------------------------------------------
+
+// Forces and blows at a state are those of the state, not of the step that led there.
+TEST(evaluations_and_blows_know_nothing_of_the_step_before)
+{
+    rig               r     = auto_make(tns_vec(0, 0, -rig_g));
+    const tn_body_id  body  = rig_add_body(&r, 1, tns_vec(0.01, 0.01, 0.01), tns_vec(0.5, 0, 0));
+    const tn_joint_id hinge = add_hinge(&r, body, tns_vec(0, 1, 0), 50, 2, 1);
+    rig_ready(&r);
+    rig_run(&r, auto_h, 10);
+    tn_stepper* fresh = NULL;
+    tn_state*   other = NULL;
+    CHECK_OK(tn_stepper_create(r.model, &r.settings, &fresh, NULL));
+    CHECK_OK(tn_state_create(r.model, &other));
+    tn_state_copy(other, r.state);
+    CHECK_OK(tn_stepper_evaluate(r.stepper, r.state, NULL, NULL));
+    CHECK_OK(tn_stepper_evaluate(fresh, other, NULL, NULL));
+    CHECK_NEAR(tn_stepper_reaction(r.stepper, hinge).force.z,
+               tn_stepper_reaction(fresh, hinge).force.z, 1e-12);
+    CHECK_NEAR(tn_stepper_acceleration(r.stepper, body).angular.y,
+               tn_stepper_acceleration(fresh, body).angular.y, 1e-12);
+    // w' = sum of torques over the inertia about the hinge
+    const double q = rig_angle(&r, hinge), w = rig_rate(&r, hinge);
+    CHECK_NEAR(tn_stepper_acceleration(r.stepper, body).angular.y,
+               (1 - 50 * q - 2 * w + 0.5 * rig_g * cos(q)) / (0.01 + 0.25), 1e-9);
+    rig_run(&r, auto_h, 1);
+    tn_state_copy(other, r.state);
+    const tn_wrench blow = {{0, 0, 0.3}, {0, 0, 0}};
+    CHECK_OK(tn_stepper_impulse(r.stepper, r.state, &blow, NULL, NULL));
+    CHECK_OK(tn_stepper_impulse(fresh, other, &blow, NULL, NULL));
+    CHECK_NEAR(tn_state_velocity(r.state, body).angular.y, tn_state_velocity(other, body).angular.y,
+               1e-12);
+    tn_stepper_free(fresh);
+    tn_state_free(other);
+    rig_free(&r);
+}
+
 // ---- What is refused -------------------------------------------------------------------------------
 
 TEST(settings_that_mean_nothing_with_it_are_refused_by_name)

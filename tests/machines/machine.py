@@ -138,8 +138,8 @@ def read_frames(path):
     return times, frames
 
 
-def run(scene, duration):
-    """Simulates the scene. In the environment: KEEP=folder keeps the scene, the report and the motion there; MORE=options to try it with."""
+def run(scene, duration, *more):
+    """Simulates the scene; more: options. In the environment: KEEP=folder keeps the scene, the report and the motion there; MORE=options to try it with."""
     with tempfile.TemporaryDirectory() as folder:
         place = os.environ.get("KEEP", folder)
         path = os.path.join(place, scene["name"] + ".json")
@@ -150,7 +150,7 @@ def run(scene, duration):
         with open(path[:-5] + ".log", "w+") as log:
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
             code = subprocess.run([os.environ["TENON"], "run", path, "--duration", str(duration), "--quiet", "--series", "--report", report,
-                                   "--trajectory", frames, *options, *os.environ.get("MORE", "").split()], stdout=log, stderr=log, timeout=600,
+                                   "--trajectory", frames, *options, *more, *os.environ.get("MORE", "").split()], stdout=log, stderr=log, timeout=600,
                                   env={**os.environ, **environment}).returncode
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             log.seek(0)

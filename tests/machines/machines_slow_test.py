@@ -74,11 +74,13 @@ def planetary_gear_turns_by_its_ratio_and_its_brake():
             close("angle of the carrier in a second", angles[-1] - angles[one], speed * (motion.times[-1] - motion.times[one]), tolerance)
 
 
-@open_until("the report has T (1 + h/2) for a torque T of a motor")
+@test
 def planetary_gear_holds_its_ring():
     for torque, brake, mass in GEARS:
         motion = run(named(planetary.scene(torque, brake, mass), "planetary_%g_%g" % (brake, mass)), 2)
-        close("torque on the ring", motion.joints["ring mount"]["torque"][2], torque * planetary.RING_TEETH / planetary.SUN_TEETH, 1e-6)
+        speed = torque * planetary.ratio() / brake  # as above: of second order in what the carrier turns in a step
+        close("torque on the ring", motion.joints["ring mount"]["torque"][2], torque * planetary.RING_TEETH / planetary.SUN_TEETH,
+              1e-6 + min((motion.report["h"] * speed)**2 / 6, 1e-3))
 
 
 @test
@@ -135,29 +137,34 @@ def hops(drop, count):
     return tops
 
 
-@open_until("impacts inside a step cost 6 % of the energy of a hop")
-def leg_hops_in_time():
-    motion = run(named(leg.scene(drop=0.5), "leg_hops"), 4)
-    sound(motion)
-    # an undamped spring's energy goes up and down within an oscillation by (h w)^2 / 4 of itself at most, w being its frequency
-    h = motion.report["h"]
-    never_rises(motion, put_in=h * h * leg.STIFFNESS / leg.BODY / 4 * max(motion.series["elastic"]))
-    z = [f["body"][0][2] for f in motion.frames]
-    tops = []
+def tops_of(motion):
+    """Times and heights of the tops of the hops, by a parabola through three frames."""
+    z, tops = [motion.position("body", f)[2] for f in range(len(motion.frames))], []
     for i in range(1, len(z) - 1):
         if z[i] > z[i - 1] and z[i] >= z[i + 1] and z[i] > leg.RADIUS + leg.LENGTH:
             bend = z[i - 1] - 2 * z[i] + z[i + 1]
             ahead = 0.5 * (z[i - 1] - z[i + 1]) / bend
-            tops.append((motion.times[i] + ahead * (motion.times[1] - motion.times[0]), z[i] - 0.125 * (z[i + 1] - z[i - 1])**2 / bend))
-    wanted = hops(0.5, 5)
-    print("     hops at [s] %s, should be %s; as high as [m] %s, should be %s" % (
-        [round(t, 3) for t, _ in tops[:5]], [round(t, 3) for t, _ in wanted], [round(h - leg.RADIUS - leg.LENGTH, 3) for _, h in tops[:5]],
-        [round(h, 3) for _, h in wanted]))
-    for (time, height), (when, how) in zip(tops, wanted):
-        close("time of a hop", time, when, 0.02)
-        close("height of a hop", height - leg.RADIUS - leg.LENGTH, how, 0.05)
-    assert len(tops) >= 4, tops
+            tops.append((motion.times[i] + ahead * (motion.times[1] - motion.times[0]),
+                         z[i] - 0.125 * (z[i + 1] - z[i - 1])**2 / bend - leg.RADIUS - leg.LENGTH))
+    return tops
 
+
+@test
+def leg_hops_in_time():
+    # A step treats a contact that begins within it as if it had begun with it: the spring pushes for up to a step too long. That is of first
+    # order in the end, and costs a hop up to 8 % of its height at 1/60 s; a step half as long, half as much or less.
+    wanted = hops(0.5, 5)
+    for finer in (1, 2, 4, 8):
+        motion = run(named(leg.scene(drop=0.5), "leg_hops_%d" % finer), 4, "--h", str(1 / 60 / finer))
+        sound(motion)
+        # an undamped spring's energy goes up and down within an oscillation by (h w)^2 / 4 of itself at most, w being its frequency
+        swing = (motion.report["h"]**2 * leg.STIFFNESS / leg.BODY) / 4
+        never_rises(motion, put_in=swing * max(motion.series["elastic"]))
+        tops = tops_of(motion)
+        for n, ((time, height), (when, how)) in enumerate(zip(tops, wanted), 1):
+            close("time of hop %d, h / %d" % (n, finer), time, when, 0.015 * n / finer)
+            close("height of hop %d, h / %d" % (n, finer), height, how, 0.08 * n / finer)
+        assert len(tops) >= 4, tops
 
 
 def travelled(keys, time):
@@ -264,7 +271,7 @@ def lamp_stays_where_it_is_pushed():
     near("energy in the new pose", energies[-1], energies[0], 1e-5)
 
 
-@open_until("friction of joints creeps")
+@test
 def lamp_with_friction_holds_what_its_pins_can_hold():
     lower, upper = 0.9, 0.2
     extra = 0.05
@@ -396,16 +403,17 @@ def check_bridge(motion, planks, pull, tolerance):
         near("lift of the %s rope" % side, force[2], pull[1] / 2, 0.01 * pull[0] / 2)
 
 
-@open_until("light planks between stiff ropes rattle at 1/60 s")
+@test
 def bridge_hangs_as_a_chain_hangs():
     motion = run(named(bridge.scene(GRAVITY), "bridge_hangs"), 3)
     sound(motion)
     below("speed", motion.speed(), 1e-4)
     planks, pull, _ = bridge.statics(GRAVITY)
-    check_bridge(motion, planks, pull, 1e-5)
+    # ropes may be too long by the 1e-6 m that a step leaves alone, which so flat a chain magnifies: 21 of them by 83 / 21 each
+    check_bridge(motion, planks, pull, 1e-5 + 83 * motion.report["contacts"]["deepest"])
 
 
-@open_until("light planks between stiff ropes rattle at 1/60 s")
+@open_until("a truck on planks of a fiftieth of its mass: contact and ropes are not solved for together")
 def bridge_carries_a_truck():
     drive = [{"time": 0, "value": 0}, {"time": 1.5, "value": 2}, {"time": 3.5, "value": 2}, {"time": 4.5, "value": 0}]
     motion = run(named(bridge.scene(GRAVITY, drive), "bridge_truck"), 6.5)

@@ -81,6 +81,8 @@ static inline scene_difference shapes_difference(const tn_body_def* body_a,
         SAME_NUMBERS(restitution, 1);
         SAME_NUMBERS(rolling_friction, 1);
         SAME_NUMBERS(spinning_friction, 1);
+        SAME_NUMBERS(stiffness, 1);
+        SAME_NUMBERS(damping, 1);
         SAME_NUMBERS(surface_velocity, 3);
         SAME(group);
         SAME(collides_with);
@@ -138,6 +140,8 @@ static inline scene_difference joint_difference(const tn_joint_def* a, const tn_
     SAME_NUMBERS(damping, 1);
     SAME_NUMBERS(friction, 1);
     SAME_NUMBERS(friction_speed, 1);
+    SAME_NUMBERS(force_low, 1);
+    SAME_NUMBERS(force_high, 1);
     SAME_NUMBERS(rest, 6);
     SAME_NUMBERS(force, 6);
     SAME(limit.given);
@@ -245,6 +249,8 @@ static inline scene_difference pair_difference(const tn_pair_def* a, const tn_pa
     SAME(body1.bits);
     SAME(body2.bits);
     SAME_NUMBERS(friction, 4); // friction, restitution, rolling_friction, spinning_friction
+    SAME_NUMBERS(stiffness, 1);
+    SAME_NUMBERS(damping, 1);
     return d;
 }
 

@@ -148,6 +148,7 @@ static tn_shape_def random_shape(test_random* r, tn_shape_type type, const tn_ve
     if (type == TN_SHAPE_HEIGHTS) random_heights(r, &def);
     if (coin(r)) def.friction = odd_positive(r), def.restitution = test_random_unit(r);
     if (coin(r)) def.rolling_friction = odd_positive(r), def.spinning_friction = odd_positive(r);
+    if (coin(r)) def.stiffness = odd_positive(r), def.damping = odd_positive(r);
     if (coin(r)) def.surface_velocity = odd_vector(r);
     if (coin(r)) def.group = test_random_int(r, 0, 31);
     if (coin(r)) def.collides_with = coin(r) ? 0 : (uint32_t)test_random_bits(r);
@@ -250,6 +251,8 @@ static void add_random_joint(tn_scene* scene, test_random* r, tn_joint_type type
         for (int i = 0; i < coordinates; ++i)
             def.rest[i] = odd(r), def.force[i] = coin(r) ? 0 : odd(r);
         if (coin(r)) random_limit(r, type, &def.limit);
+        if (type == TN_JOINT_MOTOR && coin(r))
+            def.force_low = -odd_positive(r), def.force_high = odd_positive(r);
     }
     if ((type == TN_JOINT_ROPE || (def.limit.given && def.limit.hard)) && coin(r))
         def.restitution = coin(r) ? -0.0 : test_random_unit(r);
@@ -362,6 +365,8 @@ static void add_random_pairs(tn_scene* scene, test_random* r, tn_body_id body)
         if (coin(r)) def.restitution = coin(r) ? -0.0 : 1;
         if (coin(r)) def.rolling_friction = odd_positive(r);
         if (coin(r)) def.spinning_friction = 0;
+        if (coin(r)) def.stiffness = odd_positive(r);
+        if (coin(r)) def.damping = odd_positive(r);
         (void)tn_scene_add_pair(scene, &def);
     }
 }

@@ -125,7 +125,7 @@ TEST(every_scene_is_listed_well)
         CHECK(b->params[TNS_PARAM_MAX].name == NULL);
         for (int j = 0; j < count; ++j) CHECK(strcmp(b->name, tns_at(j)->name) != 0);
     }
-    CHECK_INT(count, 37);
+    CHECK_INT(count, 40);
     CHECK(tns_at(-1) == NULL);
 }
 
@@ -338,6 +338,9 @@ TEST(scenes_that_touch_start_in_touch_and_no_deeper)
                  {"conveyor", 32},
                  {"bullet", 0},
                  {"gripper", 12},
+                 {"car", 0},
+                 {"car:drop=0", 8},
+                 {"delta", 0},
                  {"ragdoll_pile", 0},
                  {"strandbeest:walk=on", 2},
                  {"strandbeest:walk=stand,drop=0.4", 0},
@@ -1211,7 +1214,9 @@ TEST(scenes_survive_every_failing_allocation)
                            "heap",         "plant:depth=2",
                            "hair:n=3",     "humanoid:joints=anatomical",
                            "gripper",      "ragdoll_pile:n=1",
-                           "marbles:n=2",  "strandbeest:legs=2,walk=stand,drop=1"};
+                           "marbles:n=2",  "strandbeest:legs=2,walk=stand,drop=1",
+                           "car",          "delta",
+                           "planetary"};
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; ++i) {
         check_every_failure(specs[i], false);
         check_every_failure(specs[i], true);

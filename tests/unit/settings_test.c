@@ -78,6 +78,7 @@ TEST(every_setting_reads_back_as_it_was_set)
     static const char* const values[][2] = {{"method", "impulse"},
                                             {"h", "0.016666666666666666"},
                                             {"duration", "1e+300"},
+                                            {"accuracy", "0.001"},
                                             {"multiplier.integrator", "adaptive"},
                                             {"multiplier.dynamics", "first"},
                                             {"multiplier.loops", "auxiliary"},

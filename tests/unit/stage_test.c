@@ -375,8 +375,8 @@ TEST(a_method_that_cannot_is_refused_and_the_old_one_stays)
 // The end of a chain follows the hand, whatever steps it, however light it is, and however long the step.
 TEST(a_drag_moves_the_body_and_its_force_shows)
 {
-    static const char* const methods[] = {"multiplier", "implicit", "impulse", "adaptive"};
-    for (int i = 0; i < 4; ++i) {
+    static const char* const methods[] = {"multiplier", "implicit", "impulse", "adaptive", "auto"};
+    for (int i = 0; i < 5; ++i) {
         fake       clock = {0};
         tng_stage* stage = open_stage("@chain:n=6,mass=0.5", &clock);
         char       line[64];
@@ -409,6 +409,44 @@ TEST(a_drag_moves_the_body_and_its_force_shows)
         CHECK(!tn_state_handle(tng_stage_state(stage), 2, &held));
         tng_stage_free(stage);
     }
+}
+
+// Where the robot's hand is in the end that is drawn 0.2 m forward and 0.2 m up, and the pull on it.
+static tn_handle drag_robot(const char* method)
+{
+    fake       clock = {0};
+    tng_stage* stage = open_stage("@robot", &clock);
+    tn_handle  held  = {0};
+    int        hand  = 0;
+    char       line[96];
+    while (strcmp(tn_model_body_name(tng_stage_model(stage), (tn_body_id){(uint32_t)hand + 1}),
+                  "right_hand") != 0)
+        ++hand;
+    snprintf(line, sizeof line, "set method %s", method);
+    say(stage, line);
+    say(stage, "set h 0.0166667");
+    snprintf(line, sizeof line, "grab 0 %d 0 0 0", hand);
+    say(stage, line);
+    CHECK(tn_state_handle(tng_stage_state(stage), 0, &held));
+    snprintf(line, sizeof line, "move 0 %.6f %.6f %.6f", held.point.x, held.point.y + 0.2,
+             held.point.z + 0.2);
+    say(stage, line);
+    say(stage, "step 300");
+    CHECK(!told(stage, "stopped"));
+    CHECK(tn_state_handle(tng_stage_state(stage), 0, &held));
+    tng_stage_free(stage);
+    return held;
+}
+
+// Statics knows no method: whoever steps with implicit springs has the spring that moves the whole robot.
+TEST(auto_drags_as_far_as_the_implicit_method)
+{
+    const tn_handle a = drag_robot("auto"), b = drag_robot("implicit");
+    CHECK_NEAR(a.point.x, b.point.x, 1e-4);
+    CHECK_NEAR(a.point.y, b.point.y, 1e-4);
+    CHECK_NEAR(a.point.z, b.point.z, 1e-4);
+    CHECK_NEAR(a.force.y, b.force.y, 0.1);
+    CHECK_NEAR(a.force.z, b.force.z, 0.1);
 }
 
 // A spring that could lift the load would throw a light link about: it is as stiff as the step bears.
