@@ -100,7 +100,7 @@ static double solve_paths(trial* t, double* sum)
     const double t0  = seconds(NULL);
     for (int j = 0; j < t->k; ++j) {
         const tni_auxiliary_edge* e = edge_of(t, j);
-        for (int i = 0; i < e->dim; ++i) t->out[e->row + i] = a->j[e->at + (size_t)i];
+        for (int i = 0; i < e->dim; ++i) t->out[e->row + i] = e->J[i];
         t->nodes += tni_ldl_solve_path(l, &e->node, 1, a->nodes, t->k, 1, t->out);
         for (int i = 0; i < e->dim; ++i) *sum += t->out[e->row + i];
     }
@@ -109,14 +109,13 @@ static double solve_paths(trial* t, double* sum)
 
 static double solve_whole(trial* t, double* sum)
 {
-    const tni_auxiliary* a   = &t->stepper->system->auxiliary;
-    const tni_ldl*       l   = t->stepper->system->saddle->ldl;
-    const size_t         all = (size_t)(t->model->u_count + t->model->row_count);
-    const double         t0  = seconds(NULL);
+    const tni_ldl* l   = t->stepper->system->saddle->ldl;
+    const size_t   all = (size_t)(t->model->u_count + t->model->row_count);
+    const double   t0  = seconds(NULL);
     for (int j = 0; j < t->k; ++j) {
         const tni_auxiliary_edge* e = edge_of(t, j);
         memset(t->whole, 0, all * sizeof(double));
-        for (int i = 0; i < e->dim; ++i) t->whole[e->row + i] = a->j[e->at + (size_t)i];
+        for (int i = 0; i < e->dim; ++i) t->whole[e->row + i] = e->J[i];
         tni_ldl_solve(l, -1, 1, t->whole);
         for (int i = 0; i < e->dim; ++i) *sum += t->whole[e->row + i];
     }

@@ -61,15 +61,9 @@ typedef enum tn_formulation {
     TN_FORMULATION_SPLIT ///< the same with bodies of many joints split into welded parts
 } tn_formulation;
 
-typedef enum tn_contacts {
-    TN_CONTACTS_AUTO,   ///< by their number
-    TN_CONTACTS_DIRECT, ///< all contacts of an island at once
-    TN_CONTACTS_SWEEPS  ///< one after the other, each coupled to its mechanisms, over and over
-} tn_contacts;
-
 typedef enum tn_springs {
     TN_SPRINGS_EXPLICIT, ///< forces of both ends of the step, as in Tomcin et al. 2014
-    TN_SPRINGS_IMPLICIT  ///< rows of the matrix, of any stiffness, and contacts with them
+    TN_SPRINGS_IMPLICIT  ///< rows of the matrix, of any stiffness
 } tn_springs;
 
 typedef struct tn_impulse_settings {
@@ -80,10 +74,7 @@ typedef struct tn_impulse_settings {
     double         regularisation; ///< relative, of rows that loops may make redundant
     int            part_joints; ///< split: joints on a part of a body; 0: chosen by predicted cost
     bool           stiffen;     ///< treat the tension of heavily loaded light bodies implicitly
-    tn_contacts    contacts;
-    int            sweeps; ///< over contacts, at most
     tn_springs     springs;
-    bool           shock; ///< a last sweep from the ground up (shock propagation)
     double         sleep; ///< time at rest until what touches something falls asleep [s]; 0: never
     double         sleep_speed; ///< that counts as rest [m/s]
 } tn_impulse_settings;

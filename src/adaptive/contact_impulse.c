@@ -204,7 +204,7 @@ static double solve_rows(tni_link_contacts* fs, int n)
     }
     const tni_operator op = {
         .user = fs, .find = find_contacts, .apply = apply_contacts, .sweep = sweep_contacts};
-    (void)tni_cone_solve_operator(fs->far, &p, &op, 0, SWEEPS, goal, 0, &rounds, &residual, &row);
+    (void)tni_cone_solve_operator(fs->far, &p, &op, SWEEPS, goal, &residual);
     return residual;
 }
 

@@ -108,8 +108,8 @@ static void predict_views(const tni_scene_view* at, const tni_prediction* predic
 typedef struct point {
     int     count; ///< rows
     tni_row rows[TNI_CONTACT_ROWS];
-    double  moved[ROWS], carried[ROWS]; ///< by kinematic bodies: displacement until the end, and
-                                        ///< its mean rate
+    double  moved[ROWS], carried[ROWS]; ///< by kinematic bodies, and by belts: displacement until
+                                        ///< the end, and its mean rate
     double predicted[ROWS];             ///< rate by the predicted velocities of the other bodies
 } point;
 
@@ -131,6 +131,14 @@ static void add_carried(const tni_scene_view* at, const tni_prediction* predicte
         p->moved[i] += (side == 0 ? -1 : 1) * tni_dot(along, d);
         p->carried[i] += (side == 0 ? -1 : 1) * tni_dot(along, rate);
     }
+}
+
+// Adds the belts of the surfaces, which no body's velocity contains: along the tangents.
+static void add_belts(const tni_scene_view* at, const tni_contact* contact, point* p)
+{
+    const tn_vec3 v = tni_sub(tni_mul(&at->views[contact->body2].R, contact->surface2),
+                              tni_mul(&at->views[contact->body1].R, contact->surface1));
+    for (int i = 1; i < p->count; ++i) p->carried[i] += tni_dot(p->rows[i].push[1].force, v);
 }
 
 // Rows of the movable bodies into soft; a single one is body[1].
@@ -162,6 +170,7 @@ static void evaluate_point(const tni_scene_view* at, const tni_prediction* predi
             p->predicted[i] += tni_row_dot(row, u, of->dim);
         }
     }
+    add_belts(at, contact, p);
 }
 
 // f, K and D of the normal row; false if it will not push.

@@ -32,7 +32,6 @@ typedef struct tni_complementarity {
     const uint8_t* condition;     ///< tni_condition
     const double * lower, *upper; ///< boxes only; NULL when there are none
     const double*  mu;            ///< at normal, spin and first roll rows; NULL: there are none
-    double         tolerance;     ///< accepted residual, if larger than the default
     double*        f;             ///< in: a guess; out: the answer
     double*        a;             ///< out
 } tni_complementarity;

@@ -423,6 +423,21 @@ static void pass_through(tni_cone_newton* n, const tni_cone_element* e, const tn
     }
 }
 
+static void set_weights(tni_cone_element* e)
+{
+    const int first = first_rows(e);
+    double    all   = 0;
+    for (int i = 0; i < first; ++i) all += e->W[i];
+    e->weight[0] = all / first;
+    if (e->kind == TNI_CONE_BOUNDED) {
+        e->weight[1] = e->weight[0];
+        return;
+    }
+    e->weight[1] = e->spin_count > 0 ? e->W[spin_row(e)] : 0;
+    e->weight[2] = 0;
+    for (int i = 0; i < e->roll_count; ++i) e->weight[2] += e->W[roll_row(e) + i] / e->roll_count;
+}
+
 // W by row: what each row does to itself through the A nodes, and through the joint of its node: a limit has to
 // do with all that the joint swings, not with a body on its own.
 static void weigh(tni_cone_newton* n, tni_cone_element* e)
@@ -450,17 +465,14 @@ static void weigh(tni_cone_newton* n, tni_cone_element* e)
             }
         }
     }
-    const int first = first_rows(e);
-    double    all   = 0;
-    for (int i = 0; i < first; ++i) all += e->W[i];
-    e->weight[0] = all / first;
-    if (e->kind == TNI_CONE_BOUNDED) {
-        e->weight[1] = e->weight[0];
-        return;
-    }
-    e->weight[1] = e->spin_count > 0 ? e->W[spin_row(e)] : 0;
-    e->weight[2] = 0;
-    for (int i = 0; i < e->roll_count; ++i) e->weight[2] += e->W[roll_row(e) + i] / e->roll_count;
+    set_weights(e);
+}
+
+void tni_cone_newton_weigh(tni_cone_newton* n, int element, const double* W)
+{
+    tni_cone_element* e = &n->elements[element];
+    for (int i = 0; i < e->count; ++i) e->W[i] = fmin(e->W[i], fmax(W[i], LEAST_SHARE * e->W[i]));
+    set_weights(e);
 }
 
 void tni_cone_newton_begin(tni_cone_newton* n, tni_saddle* saddle, const uint8_t* asleep)

@@ -99,6 +99,9 @@ TN_NODISCARD tn_result tni_cone_newton_create(tni_arena* arena, int elements, in
 /// that are left out (NULL: none).
 void tni_cone_newton_begin(tni_cone_newton* newton, tni_saddle* saddle, const uint8_t* asleep);
 
+/// After that: W of the rows of an element with more in the way than the joint of its node.
+void tni_cone_newton_weigh(tni_cone_newton* newton, int element, const double* W);
+
 typedef struct tni_cone_options {
     double tolerance;  ///< largest residual [units of w]
     double accepted;   ///< residual at which steps that no longer help end an island

@@ -26,9 +26,6 @@
 // 5. Where W is given as an operator and Newton would be too expensive: sweeps with Anderson
 //    acceleration only.
 //
-// Callers that accept a larger tolerance get cone_velocity.c first, if W has at most half of full
-// rank (a machine on many feet; Newton on forces took 25 to 40 steps there).
-//
 // Convergence is not guaranteed (where W is not symmetric there may be no solution, Painleve: B_nn
 // <= 0), so all loops are bounded and the best f of all is kept. Measured on problems of up to 120
 // rows (stacks with masses 1:1000 either way up, more contacts than W has rank, mu up to 3): a
@@ -39,22 +36,18 @@
 // like solution methods, Comput. Methods Appl. Mech. Eng. 92 (1991).
 #include "linalg/friction_cone.h"
 
-#include "linalg/cone_velocity.h"
 #include "linalg/dense.h"
 
 #include <float.h>
 #include <limits.h>
 #include <math.h>
 
-static const double TARGET     = 1e-11; // residual at which iteration stops
-static const double ACCEPTED   = 1e-10; // residual that counts as solved
-static const double NEAR       = 1e-2;  // residual below which Newton is tried at once
-static const double ROUNDING   = 1e-14; // relative to the sum of magnitudes in a
-static const double NEGLIGIBLE = 1e-12; // relative to W_ii: rounding
-static const double FAR        = 0.05;  // relative to the scale: contacts that separate faster are
-                                        // expected to stay open
+static const double TARGET   = 1e-11; // residual at which iteration stops
+static const double ACCEPTED = 1e-10; // residual that counts as solved
+static const double NEAR     = 1e-2;  // residual below which Newton is tried at once
+static const double ROUNDING = 1e-14; // relative to the sum of magnitudes in a
 enum { ROWS = TNI_CONE_POINT_ROWS, HISTORY = 8 };
-enum { NEWTON_STEPS = 20, HALVINGS = 8, FEW_SWEEPS = 20, MANY_SWEEPS = 100, VELOCITY_ROUNDS = 8 };
+enum { NEWTON_STEPS = 20, HALVINGS = 8, FEW_SWEEPS = 20, MANY_SWEEPS = 100 };
 
 // delta of a Newton step: fixed + share * residual.
 typedef struct damping {
@@ -62,20 +55,19 @@ typedef struct damping {
 } damping;
 
 struct tni_cone {
-    int    capacity, rounds, limit;    // limit: of rounds
-    double target, accepted, gain;     // residuals: stop; solved; solved relative to the first
-    const tni_complementarity* p;      // the problem being solved
-    const tni_operator*        op;     // its W, if p->W is NULL
-    tni_cone_point*            groups; // cones and single rows
+    int                        capacity, rounds, limit; // limit: of rounds
+    double                     target, accepted;        // residuals: stop; solved
+    const tni_complementarity* p;                       // the problem being solved
+    const tni_operator*        op;                      // its W, if p->W is NULL
+    tni_cone_point*            groups;                  // cones and single rows
     int                        count;
-    double                     scale, given_scale; // of a residual: the largest |b| unless given
-    double            smoothing; // smoothing width e, relative to scale * rho; 0: not smoothed
-    double            mu_part;   // factor on mu
-    double            best;      // residual of best_f
-    double *          best_f, *F, *G, *step, *from, *row, *rhs;
-    double *          moves, *gains; // for Anderson acceleration: HISTORY of each
-    int *             exchange, *moving;
-    tni_cone_velocity velocity;
+    double                     scale; // of a residual: the largest |b|
+    double  smoothing;                // smoothing width e, relative to scale * rho; 0: not smoothed
+    double  mu_part;                  // factor on mu
+    double  best;                     // residual of best_f
+    double *best_f, *F, *G, *step, *from, *row, *rhs;
+    double *moves, *gains; // for Anderson acceleration: HISTORY of each
+    int *   exchange, *moving;
 };
 
 static tn_result create(tni_arena* arena, int capacity, tni_cone** cone)
@@ -109,7 +101,7 @@ tn_result tni_cone_create(tni_arena* arena, int capacity, tni_cone** cone)
     c->rhs      = TNI_TAKE(arena, double, capacity);
     c->exchange = TNI_TAKE(arena, int, capacity);
     c->moving   = TNI_TAKE(arena, int, capacity);
-    return arena->failed ? TN_ERR_MEMORY : tni_cone_velocity_create(arena, capacity, &c->velocity);
+    return arena->failed ? TN_ERR_MEMORY : TN_OK;
 }
 
 // ---- The conditions -----------------------------------------------------------------------------
@@ -270,11 +262,6 @@ static int find_moving(tni_cone* c, double delta)
 
 static bool newton_step(tni_cone* c, double delta)
 {
-    if (c->op != NULL) {
-        c->rounds += 1;
-        return c->op->step(c->op->user, c->p, c->groups, c->count, c->smoothing * c->scale, delta,
-                           c->F, c->step);
-    }
     const int n = c->p->n, m = find_moving(c, delta);
     int       at = 0;
     for (int k = 0; k < c->count; ++k) {
@@ -329,34 +316,10 @@ static void restart(tni_cone* c, const double* f)
     else memset(c->p->f, 0, bytes);
 }
 
-// Solves for velocities, starting from f and a. True if f is a solution.
-static bool run_velocities(tni_cone* c, double far, bool near)
-{
-    const tni_complementarity* p      = c->p;
-    double                     before = HUGE_VAL;
-    if (c->op != NULL || !p->symmetric || !tni_cone_velocity_serves(c->groups, c->count))
-        return false;
-    if (!tni_cone_velocity_begin(&c->velocity, p, c->groups, c->count,
-                                 fmax(NEGLIGIBLE, p->tolerance), far, near))
-        return false;
-    for (int k = 0; k < VELOCITY_ROUNDS; ++k) {
-        c->rounds += tni_cone_velocity_solve(&c->velocity, p->f);
-        const double residual = evaluate(c);
-        if (residual <= (p->tolerance > 0 ? c->accepted : c->target)) return true;
-        if (!(residual < 0.5 * before)) break;
-        before = residual;
-    }
-    restart(c, c->best_f);
-    (void)evaluate(c);
-    return false;
-}
-
 // Newton from a good guess; restores the best f on failure.
 static bool newton_from_guess(tni_cone* c)
 {
     if (newton(c, 3, c->target, EVEN)) return true;
-    restart(c, c->best_f);
-    if (c->p->tolerance > 0 && newton(c, 10, c->target, FALLING)) return true;
     restart(c, c->best_f);
     return false;
 }
@@ -379,21 +342,6 @@ static bool is_accepted(tni_cone* c)
     if (!(c->best <= floor)) return false;
     c->accepted = fmax(c->accepted, floor);
     return true;
-}
-
-// True if the best f is accepted, or Newton from it is.
-static bool polish(tni_cone* c)
-{
-    return is_accepted(c) || (c->best < NEAR && (newton_from_guess(c) || is_accepted(c)));
-}
-
-// Solves for velocities from f or the best f; first without contacts expected to stay open.
-static bool try_velocities(tni_cone* c, double residual)
-{
-    restart(c, c->best_f);
-    (void)evaluate(c);
-    return run_velocities(c, FAR * c->scale, residual < NEAR) || polish(c) ||
-           run_velocities(c, HUGE_VAL, false) || polish(c);
 }
 
 // Sweeps, then Newton, from f.
@@ -526,7 +474,6 @@ static void prepare(tni_cone* c, const tni_complementarity* p)
     c->scale     = 0;
     memset(c->best_f, 0, sizeof(double) * (size_t)p->n);
     for (int i = 0; i < p->n; ++i) c->scale = fmax(c->scale, fabs(p->b[i]));
-    if (c->given_scale > 0) c->scale = c->given_scale;
     if (c->scale == 0) { // then f = 0 solves it, unless box bounds exclude 0
         c->scale = 1;
         restart(c, NULL);
@@ -540,20 +487,13 @@ static bool solve(tni_cone* cone, const tni_complementarity* p)
     prepare(cone, p);
     const double start = evaluate(cone);
     if (!(start < HUGE_VAL)) restart(cone, NULL);
-    if (p->tolerance > 0 && cone->op == NULL && start <= cone->accepted) cone->target = start;
-    if (start > cone->target && start < HUGE_VAL) {
-        cone->target   = fmax(cone->target, cone->gain * start);
-        cone->accepted = fmax(cone->accepted, cone->gain * start);
-    }
-    if (start > cone->target && cone->op != NULL && cone->op->step == NULL) {
+    if (start > cone->target && cone->op != NULL) {
         (void)anderson_sweeps(cone);
     } else if (start > cone->target) {
-        const bool soon = p->tolerance > 0
-                              ? try_velocities(cone, start)
-                              : (start < NEAR && (newton_from_guess(cone) || is_accepted(cone)));
+        const bool soon = start < NEAR && (newton_from_guess(cone) || is_accepted(cone));
         const bool done = soon || sweep_then_newton(cone, FEW_SWEEPS, EVEN) || is_accepted(cone) ||
                           decrease_smoothing(cone, 0.4, 8, EVEN) || from_best(cone, EVEN);
-        if (!done && !is_accepted(cone) && p->tolerance == 0) // else the caller has others
+        if (!done && !is_accepted(cone))
             (void)(increase_mu(cone) || from_best(cone, FALLING) ||
                    decrease_smoothing(cone, 0.7, 12, FALLING) || from_best(cone, FALLING));
     }
@@ -568,33 +508,26 @@ bool tni_cone_solve(tni_cone* cone, const tni_complementarity* p, int* rounds)
 {
     cone->op          = NULL;
     cone->limit       = INT_MAX;
-    cone->target      = fmax(TARGET, 0.1 * p->tolerance);
-    cone->accepted    = fmax(ACCEPTED, p->tolerance);
-    cone->gain        = 0;
-    cone->given_scale = 0;
+    cone->target      = TARGET;
+    cone->accepted    = ACCEPTED;
     const bool solved = solve(cone, p);
     *rounds           = cone->rounds;
     return solved;
 }
 
 bool tni_cone_solve_operator(tni_cone* cone, const tni_complementarity* p, const tni_operator* op,
-                             double scale, int limit, double goal, double gain, int* rounds,
-                             double* residual, int* row)
+                             int limit, double goal, double* residual)
 {
     cone->op          = op;
     cone->limit       = limit;
     cone->target      = 0.1 * goal;
     cone->accepted    = goal;
-    cone->gain        = gain;
-    cone->given_scale = scale;
     const bool solved = solve(cone, p);
-    *rounds           = cone->rounds;
     *residual         = -1;
-    *row              = -1;
     for (int k = 0; k < cone->count; ++k) {
         const tni_cone_point* g = &cone->groups[k];
         const double off = sqrt(group_residual(cone, g, p->f + g->first, p->a + g->first, cone->F));
-        if (!(off <= *residual)) *residual = off * cone->scale, *row = g->first;
+        if (!(off * cone->scale <= *residual)) *residual = off * cone->scale;
     }
     return solved;
 }

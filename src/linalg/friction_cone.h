@@ -15,10 +15,6 @@ typedef struct tni_operator {
     /// Solves each point in turn. Returns the sum of squared residuals just before, in units of a.
     double (*sweep)(void* user, const tni_complementarity* p, const tni_cone_point* points,
                     int count);
-    /// step <- -(G + delta E)^-1 F, see friction_cone.c, with smoothing width e. False: not
-    /// possible. NULL: there is no Newton method.
-    bool (*step)(void* user, const tni_complementarity* p, const tni_cone_point* points, int count,
-                 double e, double delta, const double* F, double* step);
 } tni_operator;
 
 /// For problems of up to capacity rows. Fails with TN_ERR_MEMORY only.
@@ -31,11 +27,9 @@ bool tni_cone_solve(tni_cone* cone, const tni_complementarity* p, int* rounds);
 
 /// The same with W as an operator; equal rows are allowed. Needs a small workspace of its own.
 TN_NODISCARD tn_result tni_cone_create_operator(tni_arena* arena, int capacity, tni_cone** cone);
-/// Takes at most `limit` sweeps and Newton steps; stops at a residual of `goal` relative to scale
-/// (0: the largest |b|), or of `gain` times the first one. p->W is not used. *residual: the largest
-/// of a cone point, in units of a; *row: its first row.
+/// Takes at most `limit` sweeps; stops at a residual of `goal` relative to the largest |b|. p->W is not used.
+/// *residual: the largest of a cone point, in units of a.
 bool tni_cone_solve_operator(tni_cone* cone, const tni_complementarity* p, const tni_operator* op,
-                             double scale, int limit, double goal, double gain, int* rounds,
-                             double* residual, int* row);
+                             int limit, double goal, double* residual);
 
 #endif

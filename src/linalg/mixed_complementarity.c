@@ -173,8 +173,7 @@ static tni_complementarity gather(tni_mixed* m, const tni_complementarity* p)
         if (p->upper != NULL) m->upper[i] = p->upper[from];
         if (p->mu != NULL) m->mu[i] = p->mu[from];
     }
-    return (tni_complementarity){.tolerance = p->tolerance,
-                                 .n         = m->other_count,
+    return (tni_complementarity){.n         = m->other_count,
                                  .symmetric = p->symmetric,
                                  .W         = m->S,
                                  .b         = m->c,
@@ -248,12 +247,12 @@ static bool solve_with_equal(tni_mixed* m, const tni_complementarity* p, tni_mix
         report->residual = residual;
         memcpy(m->best, p->f, sizeof *p->f * (size_t)p->n);
         scale = fmax(tni_complementarity_scale(p), largest(m->other_count, m->c));
-        if (residual <= fmax(REFINED, p->tolerance) * scale || !solved) break;
+        if (residual <= REFINED * scale || !solved) break;
     }
     memcpy(p->f, m->best, sizeof *p->f * (size_t)p->n);
     tni_complementarity_apply(p);
     report->residual = tni_complementarity_residual(p, &report->residual_row);
-    return report->residual <= fmax(TNI_COMPLEMENTARITY_SOLVED, p->tolerance) * scale;
+    return report->residual <= TNI_COMPLEMENTARITY_SOLVED * scale;
 }
 
 bool tni_mixed_solve(tni_mixed* m, const tni_complementarity* p, tni_mixed_report* report)

@@ -34,7 +34,6 @@ static const char* const dynamics_words[]    = {"second", "first"};
 static const char* const loops_words[]       = {"core", "auxiliary"};
 static const char* const formulation_words[] = {"auto", "kkt", "spd", "split"};
 static const char* const springs_words[]     = {"explicit", "implicit"};
-static const char* const contacts_words[]    = {"auto", "direct", "sweeps"};
 static const char* const solve_words[]       = {"linear", "corrected", "newton"};
 static const char* const form_words[]        = {"auto", "rows", "blocks", "exact", "nullspace"};
 static const char* const backward_words[]    = {"euler", "bdf2"};
@@ -107,16 +106,10 @@ static const setting table[] = {
              "regularisation of rows that loops may make redundant, relative to their size"),
     WHOLE(VARIANT, "impulse.part_joints", impulse.part_joints, "a whole number >= 0", 0,
           "split: joints on a part of a body; 0: chosen by predicted cost"),
-    WORD(EVERYDAY, "impulse.springs", impulse.springs, FIELD_ENUM, springs_words,
-         "explicit | implicit",
-         "implicit: springs, dampers, targets of any stiffness, and contacts, in one matrix"),
-    WORD(VARIANT, "impulse.contacts", impulse.contacts, FIELD_ENUM, contacts_words,
-         "auto | direct | sweeps",
-         "how forces of contacts are found: all at once, by sweeps over them, or by their number"),
-    WHOLE(EVERYDAY, "impulse.sweeps", impulse.sweeps, "a whole number >= 1", 1,
-          "sweeps over contacts, at most"),
-    WORD(EVERYDAY, "impulse.shock", impulse.shock, FIELD_BOOL, bool_words, "true | false",
-         "shock propagation: a last sweep from the ground up, for tall stacks with few sweeps"),
+    WORD(
+        EVERYDAY, "impulse.springs", impulse.springs, FIELD_ENUM, springs_words,
+        "explicit | implicit",
+        "implicit: springs, dampers and targets of any stiffness, in the matrix of joints and contacts"),
     NOT_NEGATIVE(EVERYDAY, "impulse.sleep", impulse.sleep,
                  "time at rest after which bodies in contact fall asleep [s]; 0: never"),
     POSITIVE(EVERYDAY, "impulse.sleep_speed", impulse.sleep_speed,
@@ -223,7 +216,6 @@ tn_settings tn_default_settings(void)
                                         .tolerance       = 1e-10,
                                         .error_tolerance = 1e-8},
                          .impulse    = {.tolerance      = 1e-9,
-                                        .sweeps         = 200,
                                         .sleep          = 0.5,
                                         .sleep_speed    = 1e-4,
                                         .iterations     = 50,

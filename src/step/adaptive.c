@@ -55,7 +55,7 @@ static void report_step(const tni_adaptive_report* one, tn_step_report* report)
 static bool report_contacts(tn_stepper* s, double h, tn_step_report* report)
 {
     static const double      lands = 1e-5; // gap up to which a contact counts [m or rad]
-    tni_auxiliary*           a     = &s->system->auxiliary;
+    tni_unilaterals*         a     = &s->system->unilaterals;
     const tni_link_contacts* fs    = s->adaptive->contacts;
     int                      k     = 0;
     tni_views(s->model, s->next.time, s->next.q, s->next.u, s->system->views);

@@ -541,9 +541,9 @@ tn_result tn_stepper_assemble(tn_stepper* s, tn_state* state, tn_assembly* repor
     tn_assembly own;
     if (report == NULL) report = &own;
     TN_ASSERT(state->model == s->model);
-    *report                               = (tn_assembly){0};
-    s->next_factored                      = false; // the system will be evaluated elsewhere
-    s->system->auxiliary.unilateral_count = 0;
+    *report          = (tn_assembly){0};
+    s->next_factored = false; // the system will be evaluated elsewhere
+    tni_unilaterals_clear(&s->system->unilaterals);
     int                     worst;
     const tni_configuration at = {state->time, state->q, state->u, state->z};
     tni_system_evaluate(s->system, &at);

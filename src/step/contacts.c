@@ -28,8 +28,8 @@ static tn_contact describe(const tn_stepper* stepper, const tni_unilateral* stop
 
 int tn_stepper_contacts(const tn_stepper* stepper, tn_contact* contacts, int capacity)
 {
-    const tni_auxiliary* a     = &stepper->system->auxiliary;
-    int                  count = 0;
+    const tni_unilaterals* a     = &stepper->system->unilaterals;
+    int                    count = 0;
     for (int i = 0; i < a->unilateral_count; ++i) {
         if (!is_contact(&a->unilaterals[i])) continue;
         if (count < capacity) contacts[count] = describe(stepper, &a->unilaterals[i]);
@@ -46,10 +46,10 @@ static bool is_upper(const tni_limit* limit)
 
 double tn_stepper_limit_force(const tn_stepper* stepper, tn_joint_id joint)
 {
-    const tni_auxiliary* a        = &stepper->system->auxiliary;
-    const tn_model*      model    = stepper->model;
-    double               sum      = 0;
-    const bool           implicit = stepper->implicit.after.h > 0; // the last step was one
+    const tni_unilaterals* a        = &stepper->system->unilaterals;
+    const tn_model*        model    = stepper->model;
+    double                 sum      = 0;
+    const bool             implicit = stepper->implicit.after.h > 0; // the last step was one
     TN_ASSERT(joint.bits > 0 && (int)joint.bits <= model->named_count);
     for (int i = 0; i < (implicit ? model->limit_count : a->unilateral_count); ++i) {
         const int at = implicit ? i : a->unilaterals[i].limit;

@@ -97,9 +97,9 @@ static bool drives(const tn_model* model, const tni_unilateral* unilateral, cons
 // Of the contacts and limits of the last solve, between the velocities u0 and u1.
 static double contact_work(const tn_stepper* s, const double* u0, const double* u1)
 {
-    const tn_model*      model = s->model;
-    const tni_auxiliary* a     = &s->system->auxiliary;
-    double               sum   = 0;
+    const tn_model*        model = s->model;
+    const tni_unilaterals* a     = &s->system->unilaterals;
+    double                 sum   = 0;
     for (int i = 0; i < a->unilateral_count; ++i) {
         const tni_unilateral* unilateral = &a->unilaterals[i];
         int                   bodies[2];
@@ -230,8 +230,8 @@ void tni_energy_keep(tn_stepper* s)
 
 bool tni_energy_may_come(const tn_stepper* s)
 {
-    const tni_auxiliary* a      = &s->system->auxiliary;
-    bool                 driven = s->impulse.energy.any_driven;
+    const tni_unilaterals* a      = &s->system->unilaterals;
+    bool                   driven = s->impulse.energy.any_driven;
     for (int i = 0; i < a->unilateral_count && !driven; ++i) {
         int bodies[2];
         tni_unilateral_bodies(a, &a->unilaterals[i], bodies);

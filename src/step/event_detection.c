@@ -65,22 +65,21 @@ static void choose_rule(tni_unilateral* unilateral, bool second, double still)
 
 static void choose_rules(tn_stepper* s, double still)
 {
-    tni_auxiliary* a      = tni_stops_of(s);
-    const bool     second = s->settings.multiplier.dynamics == TN_DYNAMICS_SECOND;
+    tni_unilaterals* a      = tni_stops_of(s);
+    const bool       second = s->settings.multiplier.dynamics == TN_DYNAMICS_SECOND;
     for (int i = 0; i < a->unilateral_count; ++i) {
         choose_rule(&a->unilaterals[i], second, still);
         a->unilaterals[i].fixed_slip = false;
     }
-    a->ready = false;
 }
 
 // Finds what is reached at the last evaluation. False: no room.
 static bool find_within(tn_stepper* s, double reach)
 {
-    tni_auxiliary* a     = tni_stops_of(s);
-    const double   start = tni_auxiliary_now(a);
-    const bool     room  = tni_unilaterals_find(a, s->system->views, s->now.z, reach);
-    s->system->phases.collide += tni_auxiliary_now(a) - start;
+    tni_unilaterals* a     = tni_stops_of(s);
+    const double     start = tni_clock_of(s);
+    const bool       room  = tni_unilaterals_find(a, s->system->views, s->now.z, reach);
+    s->system->phases.collide += tni_clock_of(s) - start;
     return room;
 }
 
@@ -111,9 +110,9 @@ static bool has_restitution(tn_stepper* s, const tni_unilateral* unilateral)
 // *restitution: whether any has it.
 static int set_impact_targets(tn_stepper* s, bool last, bool* restitution)
 {
-    tni_auxiliary* a    = tni_stops_of(s);
-    int            hits = 0;
-    bool           any  = false;
+    tni_unilaterals* a    = tni_stops_of(s);
+    int              hits = 0;
+    bool             any  = false;
     for (int i = 0; i < a->unilateral_count; ++i) {
         tni_unilateral* unilateral = &a->unilaterals[i];
         const bool      hit = unilateral->rate[0] < -resolution && !unilateral->skips_impacts;
@@ -139,18 +138,16 @@ static int set_impact_targets(tn_stepper* s, bool last, bool* restitution)
                                    ? TNI_UNILATERAL_GRIPS
                                    : TNI_UNILATERAL_PUSHES;
     }
-    a->ready     = false;
     *restitution = any;
     return hits;
 }
 
-static void drop_friction(tni_auxiliary* a)
+static void drop_friction(tni_unilaterals* a)
 {
     for (int i = 0; i < a->unilateral_count; ++i) {
         if (a->unilaterals[i].rule == TNI_UNILATERAL_GRIPS)
             a->unilaterals[i].rule = TNI_UNILATERAL_PUSHES;
     }
-    a->ready = false;
 }
 
 // The change of velocities, in system->answer, that makes those of the last evaluation fit joints
@@ -182,9 +179,9 @@ static double energy_after(tn_stepper* s, const double* change)
 //     d0 + x (d - d0),   x <= 1 the largest that gains nothing: a quadratic equation
 static tn_result keep_energy(tn_stepper* s, tn_step_report* report, tn_why* why)
 {
-    tni_auxiliary* a     = tni_stops_of(s);
-    const double   start = tni_system_kinetic(s->system, s->now.u),
-                 end     = energy_after(s, s->system->answer);
+    tni_unilaterals* a     = tni_stops_of(s);
+    const double     start = tni_system_kinetic(s->system, s->now.u),
+                 end       = energy_after(s, s->system->answer);
     if (!(end > (1 + impact_gain) * start) || tni_energy_may_come(s)) return TN_OK;
     tni_copy_numbers(s->impulse.best, s->system->answer, s->model->u_count);
     for (int i = 0; i < a->unilateral_count; ++i)
@@ -203,9 +200,9 @@ static tn_result keep_energy(tn_stepper* s, tn_step_report* report, tn_why* why)
 // Repeats impacts on s->now.u until nothing approaches any more.
 tn_result tni_solve_impacts(tn_stepper* s, tn_step_report* report, tn_why* why)
 {
-    tni_auxiliary* a    = tni_stops_of(s);
-    const int      most = 8 + 4 * a->unilateral_count, jam_count = report->jam_count;
-    int            settled = 0;
+    tni_unilaterals* a    = tni_stops_of(s);
+    const int        most = 8 + 4 * a->unilateral_count, jam_count = report->jam_count;
+    int              settled = 0;
     for (int pass = 0; pass <= most + 1; ++pass) {
         bool      restitution;
         const int hits = set_impact_targets(s, pass >= most, &restitution);
@@ -246,8 +243,8 @@ static tn_result find_and_strike(tn_stepper* s, tn_step_report* report, tn_why* 
 // than CROWD of them, a slide that is slow or ends is left to impulses.
 static int friction_count(tn_stepper* s)
 {
-    const tni_auxiliary* a     = tni_stops_of(s);
-    int                  count = 0;
+    const tni_unilaterals* a     = tni_stops_of(s);
+    int                    count = 0;
     for (int i = 0; i < a->unilateral_count; ++i) count += a->unilaterals[i].friction > 0;
     return count;
 }
@@ -255,8 +252,8 @@ static int friction_count(tn_stepper* s)
 // Whether the last substep ended with the end of a slide.
 static bool ends_a_slide(tn_stepper* s)
 {
-    const tni_auxiliary* a   = tni_stops_of(s);
-    bool                 any = false;
+    const tni_unilaterals* a   = tni_stops_of(s);
+    bool                   any = false;
     for (int i = 0; i < a->watched_count; ++i)
         any = any || a->watched[i].rule == TNI_UNILATERAL_SLIDES;
     return any;
@@ -292,7 +289,7 @@ static void fix_direction(tni_unilateral* unilateral, double dt, double push)
 }
 
 // Largest normal force of a contact between the same two bodies: it may move among these.
-static double push_of(const tni_auxiliary* a, const tni_unilateral* unilateral)
+static double push_of(const tni_unilaterals* a, const tni_unilateral* unilateral)
 {
     double most = 0;
     for (int i = 0; i < a->unilateral_count; ++i) {
@@ -307,7 +304,7 @@ static double push_of(const tni_auxiliary* a, const tni_unilateral* unilateral)
 // Number of slides that may be slow, by the forces at s->now. -1: the evaluation failed.
 static int count_slow(tn_stepper* s, double dt, tn_result* result, tn_why* why)
 {
-    tni_auxiliary*          a      = tni_stops_of(s);
+    tni_unilaterals*        a      = tni_stops_of(s);
     const tni_configuration at     = tni_configuration_of(&s->now);
     int                     slides = 0, slow = 0;
     for (int i = 0; i < a->unilateral_count; ++i)
@@ -329,7 +326,7 @@ static int count_slow(tn_stepper* s, double dt, tn_result* result, tn_why* why)
 // Fixes the directions of slow slides. *crowded: there is a slow one among too many contacts.
 static tn_result fix_slides(tn_stepper* s, double dt, bool* too_many, tn_why* why)
 {
-    tni_auxiliary*          a      = tni_stops_of(s);
+    tni_unilaterals*        a      = tni_stops_of(s);
     const tni_configuration at     = tni_configuration_of(&s->now);
     tn_result               result = TN_OK;
     const int               slow   = count_slow(s, dt, &result, why);
@@ -343,8 +340,7 @@ static tn_result fix_slides(tn_stepper* s, double dt, bool* too_many, tn_why* wh
                 unilateral->fixed_slip ? unilateral->rate[k] / dt : 0;
         if (unilateral->fixed_slip) unilateral->rule = TNI_UNILATERAL_GRIPS;
     }
-    a->ready = false;
-    result   = tni_system_accelerate(s->system, &at, 0, why);
+    result = tni_system_accelerate(s->system, &at, 0, why);
     for (int i = 0; i < a->unilateral_count; ++i) {
         tni_unilateral* unilateral = &a->unilaterals[i];
         for (int k = 1; k < 3; ++k) unilateral->target_acceleration[k] = 0;
@@ -353,7 +349,6 @@ static tn_result fix_slides(tn_stepper* s, double dt, bool* too_many, tn_why* wh
         else if (unilateral->fixed_slip)
             unilateral->rule = TNI_UNILATERAL_SLIDES, unilateral->fixed_slip = false;
     }
-    a->ready = false;
     return result == TN_ERR_DIVERGED ? TN_OK : result;
 }
 
@@ -377,9 +372,9 @@ static tn_result integrate(tn_stepper* s, double dt, tn_step_report* report, tn_
 // s->next is beyond an event: finds the substep that ends with it; *dt is its length.
 static tn_result find_event(tn_stepper* s, double* dt, tn_step_report* report, tn_why* why)
 {
-    const tni_auxiliary* a  = tni_stops_of(s);
-    double               lo = 0, hi = *dt, below = 0;
-    double               above = tni_unilaterals_event(a, s->system->views, s->now.z);
+    const tni_unilaterals* a  = tni_stops_of(s);
+    double                 lo = 0, hi = *dt, below = 0;
+    double                 above = tni_unilaterals_event(a, s->system->views, s->now.z);
     for (int i = 0; i < SEARCH_MAX; ++i) {
         // Regula falsi with its stale end halved (Illinois); bisection while the value at the start
         // is of no use.
@@ -417,10 +412,10 @@ static tn_result take_substep(tn_stepper* s, double* dt, double* wish, bool* too
         return TN_OK;
     }
     evaluate(s, &s->next);
-    tni_auxiliary* a     = tni_stops_of(s);
-    const double   start = tni_auxiliary_now(a);
-    const bool     room  = tni_unilaterals_watch(a, s->system->views, s->now.z, resolution);
-    s->system->phases.collide += tni_auxiliary_now(a) - start;
+    tni_unilaterals* a     = tni_stops_of(s);
+    const double     start = tni_clock_of(s);
+    const bool       room  = tni_unilaterals_watch(a, s->system->views, s->now.z, resolution);
+    s->system->phases.collide += tni_clock_of(s) - start;
     if (!room) return tni_fail_full(why);
     *too_many = ends_a_slide(s) && friction_count(s) > FRICTION_MAX;
     return a->watched_count > 0 && !*too_many ? find_event(s, dt, report, why) : TN_OK;
@@ -449,7 +444,7 @@ static double reach_within(const tn_stepper* s, double dt)
 // nothing would ever come to rest.
 static void set_step_targets(tn_stepper* s, double dt, tn_step_report* report)
 {
-    tni_auxiliary* a = tni_stops_of(s);
+    tni_unilaterals* a = tni_stops_of(s);
     for (int i = 0; i < a->unilateral_count; ++i) {
         tni_unilateral* unilateral = &a->unilaterals[i];
         const double    end        = unilateral->rate[0] + fmax(unilateral->gap, 0) / dt;
@@ -467,20 +462,18 @@ static void set_step_targets(tn_stepper* s, double dt, tn_step_report* report)
         for (int k = 0; k < unilateral->row_count; ++k)
             unilateral->force[k] *= dt; // a first guess of the impulse
     }
-    a->ready = false;
 }
 
 static tn_result take_impulses(tn_stepper* s, double dt, tn_step_report* report, tn_why* why)
 {
     if (s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST) return integrate(s, dt, report, why);
     const int               n  = s->model->u_count;
-    tni_auxiliary*          a  = tni_stops_of(s);
+    tni_unilaterals*        a  = tni_stops_of(s);
     const tni_configuration at = tni_configuration_of(&s->now);
     for (int i = 0; i < a->unilateral_count; ++i) a->unilaterals[i].rule = TNI_UNILATERAL_OPEN;
-    a->ready         = false;
-    a->keep_forces   = true;
-    tn_result result = tni_system_accelerate(s->system, &at, 0, why);
-    a->keep_forces   = false;
+    s->system->auxiliary.keep_forces = true;
+    tn_result result                 = tni_system_accelerate(s->system, &at, 0, why);
+    s->system->auxiliary.keep_forces = false;
     if (result != TN_OK) return result;
     for (int i = 0; i < n; ++i) s->next.u[i] = s->now.u[i] + dt * s->system->answer[i];
     const tni_configuration free = {s->now.time, s->now.q, s->next.u, s->now.z};
@@ -519,18 +512,17 @@ static double impulse_substep(const tn_stepper* s, double wish, double h)
 
 // ---- Projection ---------------------------------------------------------------------------------
 
-void tni_hold_positions(tni_auxiliary* a)
+void tni_hold_positions(tni_unilaterals* a)
 {
     for (int i = 0; i < a->unilateral_count; ++i) {
         tni_unilateral* unilateral = &a->unilaterals[i];
         const bool      held       = unilateral->force[0] > 0 && unilateral->gap < tni_contact_gap;
         unilateral->rule           = held ? TNI_UNILATERAL_HELD : TNI_UNILATERAL_PUSHES;
     }
-    a->ready = false;
 }
 
 // Those that only came near may separate or approach.
-void tni_hold_velocities(tni_auxiliary* a)
+void tni_hold_velocities(tni_unilaterals* a)
 {
     for (int i = 0; i < a->unilateral_count; ++i) {
         tni_unilateral* unilateral = &a->unilaterals[i];
@@ -540,12 +532,11 @@ void tni_hold_velocities(tni_auxiliary* a)
                  tni_unilateral_slip(unilateral) <= 4 * resolution)
             unilateral->rule = TNI_UNILATERAL_STUCK;
     }
-    a->ready = false;
 }
 
 void tni_report_unilaterals(const tn_stepper* s, tn_step_report* report)
 {
-    tni_auxiliary* a      = &s->system->auxiliary;
+    tni_unilaterals* a    = &s->system->unilaterals;
     report->contact_count = 0;
     report->deepest       = tni_unilaterals_penetration(a, s->system->views, s->now.z);
     for (int i = 0; i < a->unilateral_count; ++i)

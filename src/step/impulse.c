@@ -57,6 +57,8 @@ static const double helped         = 0.7;   // of the gain of a substep that is 
 static const double slack          = 1e-10; // relative velocity error that is worth another solve
 static const double safer          = 100;   // factor on the regularisation, each time
 static const double safe_tolerance = 1e-6;
+// Residual of the laws of contacts beside approaches of 1 [m/s or rad/s], with explicit springs: rounding.
+static const double exact_laws = 1e-12;
 
 // ---- Memory -------------------------------------------------------------------------------------
 
@@ -85,27 +87,27 @@ tn_result tni_impulse_create(tn_stepper* s)
     work->stiffness        = TNI_TAKE(&s->arena, tni_mat3, model->body_count);
     if (s->arena.failed) return TN_ERR_MEMORY;
     tni_stiffen_prepare(s);
-    tni_auxiliary* a = &s->system->auxiliary;
-    if (s->settings.impulse.contacts == TN_CONTACTS_DIRECT) a->direct_rows = INT32_MAX;
-    if (s->settings.impulse.contacts == TN_CONTACTS_SWEEPS) a->direct_rows = 0;
-    // Contacts are solved on velocities; what is left over is corrected on positions.
-    a->tolerance     = fmax(1e-9, 0.1 * s->settings.impulse.tolerance);
-    a->spin_and_roll = true;
-    a->sweeps        = s->settings.impulse.sweeps;
-    a->shock         = s->settings.impulse.shock;
-    work->loops      = tni_system_regularises(s->system);
+    tni_auxiliary* a        = &s->system->auxiliary;
+    const bool     implicit = s->settings.impulse.springs == TN_SPRINGS_IMPLICIT;
+    a->tolerance = implicit ? fmax(1e-7, 0.1 * s->settings.impulse.tolerance) : exact_laws;
+    s->system->unilaterals.spin_and_roll = true;
+    a->loops = work->loops = tni_system_regularises(s->system);
     TRY(tni_accuracy_create(s));
     work->touches = tni_has_unilaterals(model);
-    if (s->settings.impulse.springs == TN_SPRINGS_EXPLICIT) return TN_OK;
-    work->contact_stiffness = TNI_TAKE(&s->arena, double, model->body_count);
-    work->contact_damping   = TNI_TAKE(&s->arena, double, model->body_count);
-    if (s->arena.failed) return TN_ERR_MEMORY;
-    TRY(tni_soft_rows_create(&s->arena, model, &work->soft));
-    TRY(tni_energy_create(s));
-    s->system->soft = work->soft;
-    TRY(tni_bounded_rows_create(&s->arena, model, work->soft, &work->bounded));
-    s->system->bounded = true;
-    a->loops           = work->loops;
+    // Rows that push otherwise than along themselves, and J M^-1 J^T, have no place for contacts in their matrix.
+    const bool dense =
+        model->core.auxiliary_rows > 0 || (tni_system_is_schur(s->system) && !implicit);
+    if (dense || !s->has_unilaterals) return TN_OK;
+    if (implicit) {
+        work->contact_stiffness = TNI_TAKE(&s->arena, double, model->body_count);
+        work->contact_damping   = TNI_TAKE(&s->arena, double, model->body_count);
+        if (s->arena.failed) return TN_ERR_MEMORY;
+        TRY(tni_soft_rows_create(&s->arena, model, &work->soft));
+        TRY(tni_energy_create(s));
+        s->system->soft = work->soft;
+        TRY(tni_bounded_rows_create(&s->arena, model, work->soft, &work->bounded));
+        s->system->bounded = true;
+    }
     return tni_step_matrix_create(model, work->soft, &work->bounded, &a->matrix);
 }
 
@@ -220,6 +222,7 @@ static tn_result ballistic_kick(tn_stepper* s, double h)
     throw_bodies(s, h);
     set_first_goal(s, h);
     s->system->auxiliary.softens = s->system->auxiliary.binds = true;
+    if (s->impulse.soft == NULL) return TN_OK;
     tni_bounded_kick(&s->impulse.bounded, &scene, h);
     tni_impulse_start_bounded(s, false, h);
     tni_soft_kick(s->impulse.soft, &scene, h, s->impulse.frame, s->now.u, s->now.u);
@@ -228,21 +231,18 @@ static tn_result ballistic_kick(tn_stepper* s, double h)
 
 tn_result tni_impulse_kick(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
-    const tni_configuration at            = tni_configuration_of(&s->now);
-    s->system->auxiliary.unilateral_count = 0; // contacts of the end of the last step
-    s->system->auxiliary.ready            = false;
-    s->system->auxiliary.crowded          = false;
-    s->system->stiffness                  = NULL;
-    s->system->within                     = h;
-    if (s->impulse.soft != NULL) tni_step_matrix_renew(s->system->auxiliary.matrix);
+    const tni_configuration at   = tni_configuration_of(&s->now);
+    s->system->stiffness         = NULL;
+    s->system->within            = h;
+    s->system->auxiliary.crowded = false;
+    if (s->system->auxiliary.matrix != NULL) tni_step_matrix_renew(s->system->auxiliary.matrix);
     const bool factored = s->now_factored;
     s->now_factored     = false;
     if (!factored) TRY(factor(s, &s->now, report, why));
     if (s->has_unilaterals) tni_views(s->model, s->now.time, s->now.q, s->now.u, s->impulse.views);
     tni_system_forces(s->system, &at, true, s->impulse.force);
     set_prescribed_rates(s);
-    if (s->impulse.soft != NULL) return ballistic_kick(s, h);
-    return first_kick(s, h, why);
+    return s->has_unilaterals ? ballistic_kick(s, h) : first_kick(s, h, why);
 }
 
 // Whether the multipliers of the last solve make some tension too stiff; if so, kicks again with
@@ -254,10 +254,9 @@ static tn_result stiffen(tn_stepper* s, double h, bool* again, tn_step_report* r
     *again                           = count > 0;
     if (count == 0) return TN_OK;
     if (count > report->impulse.stiffened_count) report->impulse.stiffened_count = count;
-    s->system->stiffness                  = s->impulse.stiffness;
-    s->system->auxiliary.unilateral_count = 0; // they are found again
+    s->system->stiffness = s->impulse.stiffness;
     TRY(factor(s, &s->now, report, why));
-    if (s->impulse.soft == NULL) return first_kick(s, h, why);
+    if (!s->has_unilaterals) return first_kick(s, h, why);
     set_first_goal(s, h);
     return TN_OK;
 }
@@ -383,12 +382,21 @@ static tn_result close_joints(tn_stepper* s, double h, double tolerance, tni_clo
     return TN_OK;
 }
 
+// Contacts, limits and ropes that push.
+static int pushing_count(const tn_stepper* s)
+{
+    const tni_unilaterals* a     = &s->system->unilaterals;
+    int                    count = 0;
+    for (int i = 0; i < a->unilateral_count; ++i) count += a->unilaterals[i].force[0] > 0;
+    return count;
+}
+
 // False if the correction is a large part of the motion. Where a linkage is thrown through a nearly
 // singular configuration the joints do close, but the energy is lost.
 static bool correction_is_small(tn_stepper* s, const tni_closure_error* c)
 {
     double* change = s->scratch;
-    if (!(c->initial > rough) || s->system->auxiliary.unilateral_count > 0) return true;
+    if (!(c->initial > rough) || pushing_count(s) > 0) return true;
     for (int i = 0; i < s->model->u_count; ++i)
         change[i] = s->impulse.plus[i] - s->impulse.first[i];
     return tni_system_kinetic(s->system, change) <=
@@ -402,7 +410,7 @@ static tn_result second_kick(tn_stepper* s, double h, bool exact, tn_why* why)
 {
     const tn_model* model = s->model;
     for (int i = 0; i < model->u_count; ++i) s->scratch[i] = 0.5 * h * s->impulse.force[i];
-    if (s->impulse.soft != NULL && s->system->stiffness != NULL) tni_tension_push(s, s->scratch);
+    if (s->system->stiffness != NULL) tni_tension_push(s, s->scratch);
     const tn_result result = tni_impulse_solve(s, s->scratch, exact, why);
     for (int i = 0; i < model->u_count; ++i)
         s->next.u[i] = s->impulse.plus[i] + s->system->answer[i];
@@ -458,7 +466,6 @@ static tn_result fit_with_unilaterals(tn_stepper* s, double h, tn_step_report* r
     double                  before = HUGE_VAL;
     for (int round = 0; round < 4; ++round) {
         const bool exact = round > 1 && s->impulse.loops && !s->impulse.safer_mode;
-        if (round == 2 && exact) s->system->auxiliary.ready = false; // responses too
         if (round > 0 && s->system->auxiliary.report.split)
             s->system->auxiliary.effort = TNI_CONES_FROZEN; // the joints only
         else if (tni_is_crowded(s))
@@ -482,13 +489,11 @@ static tn_result fit_with_unilaterals(tn_stepper* s, double h, tn_step_report* r
 // What auto found so far in this substep: rows of springs, and of contacts, limits and ropes that push.
 static void note_found(const tn_stepper* s, tn_step_report* report)
 {
-    const tni_auxiliary* a     = &s->system->auxiliary;
-    tn_auto_report*      found = &report->automatic;
-    int                  stiff = 0, contacts = 0;
+    tn_auto_report* found = &report->automatic;
     if (!s->automatic) return;
-    if (s->impulse.soft != NULL) stiff = tni_soft_stiff_count(s->impulse.soft);
-    for (int i = 0; i < a->unilateral_count; ++i) contacts += a->unilaterals[i].force[0] > 0;
-    found->loop_count = s->model->loop_count;
+    const int stiff    = s->impulse.soft != NULL ? tni_soft_stiff_count(s->impulse.soft) : 0,
+              contacts = pushing_count(s);
+    found->loop_count  = s->model->loop_count;
     if (stiff > found->stiff_count) found->stiff_count = stiff;
     if (contacts > found->contact_count) found->contact_count = contacts;
 }
@@ -517,11 +522,11 @@ static tn_result land(tn_stepper* s, double h, tn_step_report* report, tn_why* w
         tni_soft_land(s->impulse.soft, &scene, s->impulse.plus);
         tni_bounded_land(&s->impulse.bounded, &scene, h);
         tni_impulse_start_bounded(s, true, h);
-        system->auxiliary.ready = false;
     }
     tn_result (*fit)(tn_stepper*, double, tn_step_report*, tn_why*) =
-        s->has_unilaterals && !tni_auxiliary_is_idle(&system->auxiliary) ? fit_with_unilaterals
-                                                                         : fit_velocities;
+        s->has_unilaterals && !tni_auxiliary_is_idle(&system->auxiliary, &system->unilaterals)
+            ? fit_with_unilaterals
+            : fit_velocities;
     TRY(fit(s, h, report, why));
     if (s->impulse.damped && s->impulse.soft == NULL) {
         tni_system_forces(system, &at, true, s->impulse.force);
@@ -591,6 +596,12 @@ static tn_result safer_substep(tn_stepper* s, double h, tn_step_report* report, 
     return result;
 }
 
+// Whether the whole step is to be tried again: there was no room, or a sleeper woke.
+static bool is_of_step(tn_result result)
+{
+    return result == TN_ERR_MEMORY || result == TNI_WOKEN;
+}
+
 // What a try that is not taken has counted.
 static void forget_try(tn_step_report* report, const tn_step_report* before)
 {
@@ -637,7 +648,7 @@ static tn_result substep(tn_stepper* s, double h, int level, gaining may, double
     tn_result  result    = tni_impulse_kick(s, h, report, why);
     if (result == TN_OK) tni_energy_begin(s, continued);
     if (result == TN_OK) result = close_joints(s, h, tolerance_of(s), &c, &closed, report, why);
-    if (result == TN_ERR_MEMORY || result == TNI_WOKEN) return result; // the whole step again
+    if (is_of_step(result)) return result;
     if (result == TN_OK && closed && (level == HALVINGS_MAX || correction_is_small(s, &c))) {
         ++report->substep_count;
         tni_energy_kicked(s, h);
@@ -657,8 +668,7 @@ static tn_result substep(tn_stepper* s, double h, int level, gaining may, double
     } else {
         result = TN_ERR_DIVERGED;
     }
-    if (result == TN_OK || result == TN_ERR_MEMORY || result == TNI_WOKEN || level == HALVINGS_MAX)
-        return result;
+    if (result == TN_OK || is_of_step(result) || level == HALVINGS_MAX) return result;
     s->now_factored   = false;
     const bool gained = gain < HUGE_VAL;
     result = substep(s, 0.5 * h, level + 1, gained ? GAINING_ASKS : may, gain, report, why);

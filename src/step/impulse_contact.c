@@ -1,13 +1,12 @@
 // impulse_contact: contacts, limits and ropes in a step of the impulse method. After Tomcin,
 // Sibbing, Kobbelt 2014, section 7, and Guendelman, Bridson, Fedkiw 2003, with all contacts of a
-// mechanism solved for together and coupled to its joints (auxiliary.c).
+// mechanism solved for together with its joints and springs (step_matrix.c).
 //
-//
-//     preview   the flight without contacts; which contacts and limits ("unilaterals") matter on it
+//     look      along a ballistic flight: which contacts and limits ("unilaterals") matter on it
 //     impacts   on the velocities of the start, before any kick: unilaterals with restitution that
 //               are approached and would be hit get w_n = -e w_n. A resting one has no such
 //               velocity and is left alone: no threshold tells impact from rest. Then again from
-//               the preview.
+//               the look.
 //     close     with P >= 0 the impulse of each unilateral, friction in its cone,
 //                   M (u+ - u) = h/2 f + J^T p + J_c^T P,  J u+ = r,  J_n u+ >= r_n,  P (..) = 0
 //               until joints close and gaps at the end are what they may be,
@@ -30,26 +29,25 @@
 #include "system/step_matrix.h"
 
 enum {
-    MORE_MAX       = 5,
-    ROUNDS_MAX     = 50,
-    PREVIEW_ROUNDS = 3,
-    PART_ROUNDS    = 10,
-    JOINT_ROUNDS   = 10,
-    STALLED        = 4,
-    CROWD          = 100, // contacts and limits
-    HASTY_CROWD    = 50,  // where something approaches fast
-    CROWD_MORE     = 2,
-    CROWD_PARTS    = 5,
+    MORE_MAX     = 5,
+    ROUNDS_MAX   = 50,
+    PART_ROUNDS  = 10,
+    JOINT_ROUNDS = 10,
+    STALLED      = 4,
+    CROWD        = 100, // contacts and limits
+    HASTY_CROWD  = 50,  // where something approaches fast
+    CROWD_MORE   = 2,
+    CROWD_PARTS  = 5,
     FREEZE_ROUND =
         0,           // of a crowd: after it, the joints are closed with the active sets as they are
     LOOK_ROUND  = 1, // after it, contacts are looked for again
     CROWD_STEPS = 60, // of the Newton method for contacts, all rounds together
     FEW_STEPS   = 60, // after which a round takes only a few
     STEPS_MAX   = 300,
+    EXACT_STEPS = 600, // with explicit springs
     FAR         = 1000
 };
 
-static const double rough = 1e-4; // closure error at which a preview is good enough [m or rad]
 // A gap [m or rad], or a speed [m/s or rad/s], that counts as zero.
 static const double resolution = 1e-9;
 // Closure error that rounds may add after the last solve with least-norm multipliers [m or rad].
@@ -67,7 +65,7 @@ static const double near_enough = 1e-7; // of gaps and slips, with implicit spri
 static const double creep       = 1e-9; // of what friction holds, or a motor, in a step [m or rad]
 static const double soft_enough = 1e-7; // of displacements by springs, likewise [m or rad]
 static const double lawful =
-    1e-6; // residual of the laws of contacts that is good enough [m/s or rad/s]
+    10; // residual of the laws of contacts that is good enough, beside their tolerance
 static const double hasty         = 2;    // approach, in a violent motion [m/s or rad/s]
 static const double crowd_depth   = 1e-4; // penetration that is left alone among many contacts [m]
 static const double removed_share = 0.8;  // of a penetration that is removed in one step
@@ -76,12 +74,12 @@ static const double removed_share = 0.8;  // of a penetration that is removed in
 // next step.
 static void find_whether_crowded(tn_stepper* s)
 {
-    tni_auxiliary* a       = tni_stops_of(s);
-    double         fastest = 0;
+    const tni_unilaterals* a       = tni_stops_of(s);
+    double                 fastest = 0;
     for (int i = 0; i < a->unilateral_count; ++i)
         fastest = fmax(fastest, -a->unilaterals[i].rate[0]);
-    const int border = fastest > hasty ? HASTY_CROWD : CROWD;
-    a->crowded       = s->impulse.soft != NULL && a->unilateral_count > border;
+    const int border             = fastest > hasty ? HASTY_CROWD : CROWD;
+    s->system->auxiliary.crowded = s->impulse.soft != NULL && a->unilateral_count > border;
 }
 
 bool tni_is_crowded(const tn_stepper* s)
@@ -99,8 +97,8 @@ double tni_tolerated_depth(const tn_stepper* s)
 // Warm start: impulses of the last step, of its flight or its landing.
 static void set_warm_start(tn_stepper* s, bool landing, double h)
 {
-    tni_auxiliary* a  = tni_stops_of(s);
-    int            at = 0;
+    tni_unilaterals* a  = tni_stops_of(s);
+    int              at = 0;
     for (int i = 0; i < a->unilateral_count; ++i) {
         tni_unilateral* unilateral = &a->unilaterals[i];
         const double*   force = tni_warm_start_find(&s->impulse.warm_start, unilateral->id, &at);
@@ -124,10 +122,10 @@ void tni_impulse_start_bounded(tn_stepper* s, bool landing, double h)
 // Contacts and limits on the way from the start to the end of the predicted flight, evaluated last.
 static tn_result find_on_path(tn_stepper* s, double h, tn_why* why)
 {
-    tni_auxiliary* a     = tni_stops_of(s);
-    const double   start = tni_auxiliary_now(a);
+    tni_unilaterals* a     = tni_stops_of(s);
+    const double     start = tni_clock_of(s);
     const bool room = tni_unilaterals_find_ahead(a, s->impulse.views, s->system->views, s->now.z);
-    s->system->phases.collide += tni_auxiliary_now(a) - start;
+    s->system->phases.collide += tni_clock_of(s) - start;
     if (!room) return tni_fail_full(why);
     if (tni_sleep_disturbed(s)) return TNI_WOKEN;
     set_warm_start(s, false, h);
@@ -157,10 +155,9 @@ static void set_targets(tni_unilateral* unilateral, double h)
 
 static void set_all_targets(tn_stepper* s, int from, double h)
 {
-    tni_auxiliary* a = tni_stops_of(s);
+    tni_unilaterals* a = tni_stops_of(s);
     tni_impulse_weigh_soft(s);
     for (int i = from; i < a->unilateral_count; ++i) set_targets(&a->unilaterals[i], h);
-    a->ready = false;
 }
 
 // ---- Impacts ------------------------------------------------------------------------------------
@@ -169,8 +166,8 @@ static void set_all_targets(tn_stepper* s, int from, double h)
 // they touch.
 static bool any_hit(tn_stepper* s, double h)
 {
-    tni_auxiliary* a   = tni_stops_of(s);
-    bool           any = false;
+    tni_unilaterals* a   = tni_stops_of(s);
+    bool             any = false;
     for (int i = 0; i < a->unilateral_count; ++i) {
         tni_unilateral* unilateral = &a->unilaterals[i];
         const bool      comes =
@@ -209,8 +206,8 @@ static double correct_slip(tni_unilateral* unilateral)
 // at the gap they may have, others at it or beyond.
 static double correct_gaps(tn_stepper* s, double h)
 {
-    tni_auxiliary* a     = tni_stops_of(s);
-    double         error = 0;
+    tni_unilaterals* a     = tni_stops_of(s);
+    double           error = 0;
     for (int i = 0; i < a->unilateral_count; ++i) {
         tni_unilateral* unilateral = &a->unilaterals[i];
         const double    off        = fmin(unilateral->start_gap, 0) - unilateral->gap;
@@ -240,31 +237,6 @@ static bool keep(tn_stepper* s, const tni_closure_error* c, double error, double
     tni_copy_numbers(s->impulse.best, s->impulse.plus, s->model->u_count);
     tni_energy_keep(s);
     return true;
-}
-
-// Joints alone, with the contact impulses frozen: friction may allow several answers, and when
-// rounds alternate between them the joints never close to the last digit.
-static tn_result correct_joints(tn_stepper* s, double h, double tolerance,
-                                tni_closure_error* nearest, tn_step_report* report, tn_why* why)
-{
-    tni_auxiliary* a      = tni_stops_of(s);
-    const int      count  = a->unilateral_count;
-    double         least  = nearest->error;
-    tn_result      result = TN_OK;
-    a->unilateral_count   = 0;
-    a->ready              = false;
-    tni_copy_numbers(s->impulse.plus, s->impulse.best, s->model->u_count);
-    for (int round = 0; round < JOINT_ROUNDS && least > tolerance; ++round) {
-        const tni_closure_error c = tni_impulse_fly(s, h);
-        if (!keep(s, &c, c.error, &least, nearest) && round > 0) break;
-        if (!(least > tolerance)) break;
-        result = tni_impulse_correct(s, why);
-        if (result != TN_OK) break;
-        ++report->iteration_count;
-    }
-    a->unilateral_count = count;
-    a->ready            = false;
-    return result;
 }
 
 // The next goal. A round leaves the residual r of its goal g, because its derivatives are those of
@@ -315,6 +287,7 @@ static double correct_soft(tn_stepper* s, double tolerance)
     const tni_configuration at    = tni_configuration_of(&s->next);
     tni_scene_view          scene = tni_system_scene(s->system, &at);
     bool                    met;
+    if (s->impulse.soft == NULL) return 0;
     scene.flying       = true;
     const double moved = tni_soft_correct(s->impulse.soft, &scene, s->impulse.plus, &met);
     return moved * fmin(1, tolerance / soft_enough);
@@ -328,53 +301,9 @@ static double correct_bounded(tn_stepper* s, double h, double tolerance)
     return tni_bounded_correct(&s->impulse.bounded, &scene, h) * fmax(1, tolerance / creep);
 }
 
-// Joints and gaps. *closed: the joints are within the tolerance.
-static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closure_error* nearest,
-                         bool* closed, tn_step_report* report, tn_why* why)
-{
-    int    since = 0, known = 0;
-    bool   least_multipliers = !s->impulse.loops;
-    double least = HUGE_VAL, last = HUGE_VAL;
-    *nearest = (tni_closure_error){.error = HUGE_VAL, .worst = -1};
-    for (int round = 0; round <= ROUNDS_MAX; ++round) {
-        tni_copy_numbers(s->impulse.target_rates, s->impulse.goal, s->model->row_count);
-        TRY(tni_impulse_solve_kick(s, h, why));
-        const tni_closure_error c    = tni_impulse_fly(s, h);
-        const double            gaps = correct_gaps(s, h), before = least;
-        const double            error = fmax(c.error, gaps);
-        if (round == 0) nearest->initial = c.error;
-        (void)keep(s, &c, error, &least, nearest);
-        since = least < 0.5 * before ? 0 : since + 1;
-        least_multipliers =
-            !s->impulse.loops || (least_multipliers && error <= fmax(tolerance, spoiled_max));
-        if ((error <= tolerance && least_multipliers) || since > STALLED || !(error < 1e6)) break;
-        if (error <= tolerance) {
-            set_goal_from_rates(s);
-            least_multipliers = true;
-            since = known = 0;
-            least         = HUGE_VAL;
-        } else {
-            if (error > 2 * last) known = 0;
-            anderson_step(s, known);
-            known = known < 2 ? known + 1 : 2;
-            ++report->iteration_count;
-        }
-        last = error;
-    }
-    tn_result result = TN_OK;
-    if (nearest->error > tolerance && nearest->error < rough)
-        result = correct_joints(s, h, tolerance, nearest, report, why);
-    *closed = nearest->error <= tolerance;
-    if (least > tolerance) { // the last round is not the best one
-        tni_copy_numbers(s->impulse.plus, s->impulse.best, s->model->u_count);
-        (void)tni_impulse_fly(s, h);
-    }
-    return result;
-}
-
 // ---- Separate -----------------------------------------------------------------------------------
 
-static double deepest(const tni_auxiliary* a)
+static double deepest(const tni_unilaterals* a)
 {
     double most = 0;
     for (int i = 0; i < a->unilateral_count; ++i)
@@ -382,18 +311,23 @@ static double deepest(const tni_auxiliary* a)
     return most;
 }
 
-// Moves s->next by the position correction that closes the joints and does what the unilaterals
-// want.
-static tn_result move_positions(tn_stepper* s, tn_why* why)
+// Moves s->next by the position correction that closes the joints and, unless these are alone, does what the
+// unilaterals want.
+static tn_result move_positions(tn_stepper* s, bool alone, tn_why* why)
 {
     const tn_model* model = s->model;
+    tn_result       result;
     for (int i = 0; i < model->row_count; ++i) s->impulse.target_rates[i] = -s->system->C[i];
     for (int i = 0; i < model->constraint_count; ++i) { // velocity-only rows have no position error
         const tni_constraint* c = &model->constraints[i];
         for (int k = c->held_count; k < c->row_count; ++k)
             s->impulse.target_rates[c->row_start + k] = 0;
     }
-    const tn_result result = tni_impulse_solve(s, NULL, false, why);
+    if (alone) {
+        result = tni_system_solve_joints(s->system, NULL, s->impulse.target_rates, false, why);
+    } else {
+        result = tni_impulse_solve(s, NULL, false, why);
+    }
     if (result == TN_OK) tni_advance(model, s->next.q, s->system->answer, s->next.q);
     return result;
 }
@@ -402,18 +336,14 @@ static tn_result move_positions(tn_stepper* s, tn_why* why)
 static tn_result close_positions(tn_stepper* s, double tolerance, tn_step_report* report,
                                  tn_why* why)
 {
-    tni_auxiliary*          a      = tni_stops_of(s);
     const tni_configuration at     = tni_configuration_of(&s->next);
-    const int               count  = a->unilateral_count;
     tn_result               result = TN_OK;
     int                     worst;
-    a->unilateral_count = 0;
     for (int round = 0; round < JOINT_ROUNDS && result == TN_OK; ++round) {
         if (!(tni_system_position_error(s->system, &worst) > tolerance)) break;
-        result = move_positions(s, why);
+        result = move_positions(s, true, why);
         if (result == TN_OK) tni_system_evaluate(s->system, &at);
     }
-    a->unilateral_count = count;
     report->unclosed_count += tni_system_position_error(s->system, &worst) > fmax(tolerance, 1e-9);
     return result;
 }
@@ -421,11 +351,11 @@ static tn_result close_positions(tn_stepper* s, double tolerance, tn_step_report
 // What a crowd has run into that no solve of this step knew of.
 static tn_result find_deep(tn_stepper* s, tn_why* why)
 {
-    tni_auxiliary* a     = tni_stops_of(s);
-    const double   start = tni_auxiliary_now(a);
-    const int      more =
+    tni_unilaterals* a     = tni_stops_of(s);
+    const double     start = tni_clock_of(s);
+    const int        more =
         tni_unilaterals_find_more(a, s->system->views, s->now.z, 5 * tni_tolerated_depth(s));
-    s->system->phases.collide += tni_auxiliary_now(a) - start;
+    s->system->phases.collide += tni_clock_of(s) - start;
     if (more < 0) return tni_fail_full(why);
     if (more == 0) return TN_OK;
     if (tni_sleep_disturbed(s)) return TNI_WOKEN;
@@ -437,22 +367,22 @@ static tn_result find_deep(tn_stepper* s, tn_why* why)
 // Pushes bodies apart: moves s->next, where the system was evaluated last, and nothing else.
 static tn_result push_apart(tn_stepper* s, double tolerance, tn_step_report* report, tn_why* why)
 {
-    tni_auxiliary*          a      = tni_stops_of(s);
+    tni_unilaterals*        a      = tni_stops_of(s);
+    tni_auxiliary*          by     = &s->system->auxiliary;
     const tni_configuration at     = tni_configuration_of(&s->next);
     const double            alone  = (tni_is_crowded(s) ? 8 : 1) * tni_tolerated_depth(s);
     tn_result               result = TN_OK;
     if (tni_is_crowded(s)) TRY(find_deep(s, why));
     if (!(deepest(a) > alone)) return TN_OK;
-    if (a->matrix != NULL) TRY(tni_system_factor(s->system, &at, why)); // rows as they are here
+    if (by->matrix != NULL) TRY(tni_system_factor(s->system, &at, why)); // rows as they are here
     for (int i = 0; i < a->unilateral_count; ++i) {
         a->unilaterals[i].start_gap = a->unilaterals[i].gap;
         a->unilaterals[i].rule =
             a->unilaterals[i].soft ? TNI_UNILATERAL_OPEN : TNI_UNILATERAL_PUSHES;
     }
-    a->ready   = false;
-    a->softens = a->binds = false;
-    a->keep_forces        = true;
-    if (a->matrix != NULL) tni_step_matrix_cool(a->matrix);
+    by->softens = by->binds = false;
+    by->keep_forces         = true;
+    if (by->matrix != NULL) tni_step_matrix_cool(by->matrix);
     const double before = tni_energy_of_place(s);
     const int    rounds = tni_is_crowded(s) ? CROWD_PARTS : PART_ROUNDS;
     for (int round = 0; round < rounds && result == TN_OK; ++round) {
@@ -472,7 +402,7 @@ static tn_result push_apart(tn_stepper* s, double tolerance, tn_step_report* rep
         if (done) break;
         const double deep = deepest(a);
         tni_copy_numbers(s->impulse.apart, s->next.q, s->model->q_count);
-        result = move_positions(s, why);
+        result = move_positions(s, false, why);
         if (result != TN_OK) break;
         tni_system_evaluate(s->system, &at);
         if (deepest(a) < 2 * deep) continue;
@@ -481,8 +411,7 @@ static tn_result push_apart(tn_stepper* s, double tolerance, tn_step_report* rep
         tni_system_evaluate(s->system, &at);
         break;
     }
-    a->keep_forces = false;
-    a->ready       = false;
+    by->keep_forces = false;
     if (result == TN_OK) result = close_positions(s, tolerance, report, why);
     tni_energy_brought(s, tni_energy_of_place(s) - before);
     return result;
@@ -496,37 +425,16 @@ static int impact_rounds_max(tn_stepper* s)
 
 // ---- All of it ----------------------------------------------------------------------------------
 
-// The flight without contacts, joints roughly closed. The corrections become part of the goal from
-// then on: contacts change little of them.
-static tn_result preview(tn_stepper* s, double h, tn_why* why)
-{
-    const double good = fmax(rough, s->settings.impulse.tolerance);
-    if (!s->impulse.touches) return TN_OK; // nothing is looked for on the way
-    if (s->impulse.soft != NULL) {
-        (void)tni_impulse_fly(s, h);
-        return TN_OK;
-    }
-    for (int round = 0; round <= PREVIEW_ROUNDS; ++round) {
-        const tni_closure_error c = tni_impulse_fly(s, h);
-        if (!(c.error > good) || round == PREVIEW_ROUNDS) break;
-        for (int i = 0; i < s->model->row_count; ++i)
-            s->impulse.goal[i] += s->impulse.target_rates[i];
-        TRY(tni_impulse_correct(s, why));
-    }
-    return TN_OK;
-}
-
 // Impacts of the current set, if something is hit; then kicks again. *hit: something was.
 static tn_result solve_impacts(tn_stepper* s, double h, bool* hit, tn_step_report* report,
                                tn_why* why)
 {
     *hit = any_hit(s, h);
     if (!*hit) return TN_OK;
-    tni_stops_of(s)->softens = tni_stops_of(s)->binds = false;
-    const double before                               = tni_energy_of_impact(s);
-    tn_result    result                               = tni_solve_impacts(s, report, why);
+    s->system->auxiliary.softens = s->system->auxiliary.binds = false;
+    const double before                                       = tni_energy_of_impact(s);
+    tn_result    result                                       = tni_solve_impacts(s, report, why);
     tni_energy_brought(s, tni_energy_of_impact(s) - before);
-    tni_stops_of(s)->unilateral_count = 0;
     if (result == TN_OK) result = tni_impulse_kick(s, h, report, why);
     return result;
 }
@@ -539,11 +447,10 @@ static tn_result find_and_strike(tn_stepper* s, double h, int* impacts, tn_step_
     bool      hit    = true;
     tn_result result = TN_OK;
     while (hit && result == TN_OK) {
-        tni_stops_of(s)->unilateral_count = 0;
         tni_copy_numbers(s->impulse.first, s->impulse.plus, s->model->u_count);
-        result = preview(s, h, why);
-        if (result == TN_OK) result = find_on_path(s, h, why);
-        hit = false;
+        if (s->impulse.touches) (void)tni_impulse_fly(s, h);
+        result = find_on_path(s, h, why);
+        hit    = false;
         if (result == TN_OK && ++*impacts <= impact_rounds_max(s))
             result = solve_impacts(s, h, &hit, report, why);
     }
@@ -555,13 +462,13 @@ static tn_result find_and_strike(tn_stepper* s, double h, int* impacts, tn_step_
 static tn_result find_more(tn_stepper* s, double h, int* impacts, bool* again,
                            tn_step_report* report, tn_why* why)
 {
-    tni_auxiliary* a     = tni_stops_of(s);
-    const double   start = tni_auxiliary_now(a);
-    const int      more =
+    tni_unilaterals* a     = tni_stops_of(s);
+    const double     start = tni_clock_of(s);
+    const int        more =
         tni_unilaterals_find_more(a, s->system->views, s->now.z, tni_tolerated_depth(s));
     bool      hit    = false;
     tn_result result = TN_OK;
-    s->system->phases.collide += tni_auxiliary_now(a) - start;
+    s->system->phases.collide += tni_clock_of(s) - start;
     *again = more != 0;
     if (more < 0) return tni_fail_full(why);
     if (more == 0) return TN_OK;
@@ -577,24 +484,29 @@ static tn_result find_more(tn_stepper* s, double h, int* impacts, bool* again,
         a->unilaterals[i].is_new    = false;
         set_targets(&a->unilaterals[i], h);
     }
-    a->ready = false;
     if (++*impacts <= impact_rounds_max(s)) result = solve_impacts(s, h, &hit, report, why);
     return hit && result == TN_OK ? find_and_strike(s, h, impacts, report, why) : result;
 }
 
 // Joints, gaps and springs, all in the matrix: each round takes a few Newton steps on the laws of contacts too.
 // When many have been taken, active sets stay as they are while the joints close: rounds are linear solves then.
-static tn_result correct_in_matrix(tn_stepper* s, double h, double tolerance,
-                                   tni_closure_error* nearest, bool* closed, int* impacts,
-                                   tn_step_report* report, tn_why* why)
+static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closure_error* nearest,
+                         bool* closed, int* impacts, tn_step_report* report, tn_why* why)
 {
-    tni_auxiliary* a       = tni_stops_of(s);
-    const bool     crowded = tni_is_crowded(s);
-    const int few_steps = crowded ? 0 : FEW_STEPS, steps_max = crowded ? CROWD_STEPS : STEPS_MAX;
-    int       since = 0, known = 0, spent = 0, looks = 0;
-    bool      least_multipliers = !s->impulse.loops, frozen = false, anew = true;
-    double    least = HUGE_VAL, last = HUGE_VAL;
-    if (tni_auxiliary_is_idle(a))
+    tni_auxiliary* a         = &s->system->auxiliary;
+    const bool     crowded   = tni_is_crowded(s);
+    const bool     exact     = s->impulse.soft == NULL; // as far as it takes
+    const int      few_steps = crowded ? 0
+                               : exact ? EXACT_STEPS
+                                       : FEW_STEPS,
+              steps_max      = crowded ? CROWD_STEPS
+                               : exact ? EXACT_STEPS
+                                       : STEPS_MAX;
+    int          since = 0, known = 0, spent = 0, looks = 0;
+    bool         least_multipliers = !s->impulse.loops, frozen = false, anew = true;
+    double       least = HUGE_VAL, last = HUGE_VAL;
+    const double ease = exact ? 1 : fmin(1, tolerance / near_enough);
+    if (tni_auxiliary_is_idle(a, tni_stops_of(s)))
         return tni_impulse_close_alone(s, h, tolerance, nearest, closed, report, why);
     *nearest = (tni_closure_error){.error = HUGE_VAL, .worst = -1};
     for (int round = 0; round <= ROUNDS_MAX; ++round) {
@@ -608,11 +520,10 @@ static tn_result correct_in_matrix(tn_stepper* s, double h, double tolerance,
         if (result != TN_OK) return result;
         if (round == 0) tni_copy_numbers(s->impulse.first, s->impulse.plus, s->model->u_count);
         spent += a->report.rounds;
-        const bool met = a->report.residual <= lawful || frozen;
+        const bool met = a->report.residual <= lawful * a->tolerance || frozen;
         anew           = !met && !s->impulse.loops; // through loops each would begin too far away
-        const tni_closure_error c = tni_impulse_fly(s, h);
-        const double gaps   = frozen ? 0 : correct_gaps(s, h) * fmin(1, tolerance / near_enough),
-                     before = least;
+        const tni_closure_error c    = tni_impulse_fly(s, h);
+        const double            gaps = frozen ? 0 : correct_gaps(s, h) * ease, before = least;
         const bool far  = frozen && c.error > FAR * tolerance; // springs may wait for the joints
         double     soft = 0;
         if (!far) soft = correct_soft(s, tolerance);
@@ -648,7 +559,8 @@ static tn_result correct_in_matrix(tn_stepper* s, double h, double tolerance,
         }
         if (error <= tolerance && met) {
             set_goal_from_rates(s);
-            tni_step_matrix_forget(a->matrix); // from nothing: a few steps would not do
+            if (a->matrix != NULL)
+                tni_step_matrix_forget(a->matrix); // from nothing: a few steps would not do
             least_multipliers = anew = true;
             since = known = 0;
             least         = HUGE_VAL;
@@ -672,7 +584,7 @@ static tn_result correct_in_matrix(tn_stepper* s, double h, double tolerance,
 // linearisation.
 static bool gains_energy(tn_stepper* s)
 {
-    const tni_auxiliary* a = tni_stops_of(s);
+    const tni_unilaterals* a = tni_stops_of(s);
     if (a->unilateral_count == 0) return false;
     double sum = 0, scale = tni_system_kinetic(s->system, s->impulse.plus);
     for (int i = 0; i < a->unilateral_count; ++i) {
@@ -685,7 +597,7 @@ static bool gains_energy(tn_stepper* s)
     return sum > share * scale;
 }
 
-static double deepest_at_start(const tni_auxiliary* a)
+static double deepest_at_start(const tni_unilaterals* a)
 {
     double most = 0;
     for (int i = 0; i < a->unilateral_count; ++i)
@@ -701,9 +613,7 @@ tn_result tni_impulse_close(tn_stepper* s, double h, double tolerance, tni_closu
     tn_result result             = find_and_strike(s, h, &impacts, report, why);
     s->impulse.start_penetration = deepest_at_start(tni_stops_of(s));
     for (int pass = 0; again && result == TN_OK; ++pass) {
-        result = s->impulse.soft == NULL
-                     ? correct(s, h, tolerance, nearest, closed, report, why)
-                     : correct_in_matrix(s, h, tolerance, nearest, closed, &impacts, report, why);
+        result = correct(s, h, tolerance, nearest, closed, &impacts, report, why);
         if (result != TN_OK || !*closed || pass == (tni_is_crowded(s) ? 0 : MORE_MAX)) break;
         result = find_more(s, h, &impacts, &again, report, why);
     }
@@ -715,10 +625,10 @@ tn_result tni_impulse_close(tn_stepper* s, double h, double tolerance, tni_closu
 
 tn_result tni_impulse_find_landing(tn_stepper* s, double h, tn_why* why)
 {
-    tni_auxiliary* a     = tni_stops_of(s);
-    const double   start = tni_auxiliary_now(a);
-    const bool     room  = tni_unilaterals_find(a, s->system->views, s->now.z, landing_gap);
-    s->system->phases.collide += tni_auxiliary_now(a) - start;
+    tni_unilaterals* a     = tni_stops_of(s);
+    const double     start = tni_clock_of(s);
+    const bool       room  = tni_unilaterals_find(a, s->system->views, s->now.z, landing_gap);
+    s->system->phases.collide += tni_clock_of(s) - start;
     if (!room) return tni_fail_full(why);
     if (tni_sleep_disturbed(s)) return TNI_WOKEN;
     // Contact features may change so fast that the rounds do not converge: then the step is too
@@ -733,8 +643,8 @@ tn_result tni_impulse_find_landing(tn_stepper* s, double h, tn_why* why)
 
 void tni_impulse_set_landing_targets(tn_stepper* s, double h)
 {
-    tni_auxiliary* a = tni_stops_of(s);
-    if (a->matrix != NULL) tni_step_matrix_cool(a->matrix);
+    tni_unilaterals* a = tni_stops_of(s);
+    if (s->system->auxiliary.matrix != NULL) tni_step_matrix_cool(s->system->auxiliary.matrix);
     tni_impulse_weigh_soft(s);
     for (int i = 0; i < a->unilateral_count; ++i) {
         tni_unilateral* unilateral = &a->unilaterals[i];
@@ -745,12 +655,11 @@ void tni_impulse_set_landing_targets(tn_stepper* s, double h)
             unilateral->rate[0] < -resolution)
             unilateral->rule = TNI_UNILATERAL_OPEN;
     }
-    a->ready = false;
 }
 
 void tni_impulse_report_contacts(tn_stepper* s, double h, tn_step_report* report)
 {
-    tni_auxiliary* a            = tni_stops_of(s);
+    tni_unilaterals* a          = tni_stops_of(s);
     report->contact_count       = 0;
     report->deepest             = deepest(a);
     s->impulse.warm_start.count = 0;

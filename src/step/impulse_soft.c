@@ -15,9 +15,9 @@ static const double least =
 // Of the point to its own unit force, with its bodies free.
 static double response(const tn_stepper* s, int unilateral)
 {
-    const tni_auxiliary*  a   = &s->system->auxiliary;
-    const tni_unilateral* u   = &a->unilaterals[unilateral];
-    double                sum = 0;
+    const tni_unilaterals* a   = &s->system->unilaterals;
+    const tni_unilateral*  u   = &a->unilaterals[unilateral];
+    double                 sum = 0;
     for (int side = 0; side < 2; ++side) {
         const tni_body* body = &s->model->bodies[side == 0 ? u->contact.body1 : u->contact.body2];
         const double*   J    = a->j + a->block_at[2 * unilateral + side];
@@ -35,9 +35,9 @@ static double response(const tn_stepper* s, int unilateral)
 
 void tni_impulse_weigh_soft(tn_stepper* s)
 {
-    tni_auxiliary* a = tni_stops_of(s);
-    double *       k = s->impulse.contact_stiffness, *d = s->impulse.contact_damping;
-    bool           any = false;
+    tni_unilaterals* a = tni_stops_of(s);
+    double *         k = s->impulse.contact_stiffness, *d = s->impulse.contact_damping;
+    bool             any = false;
     for (int i = 0; i < a->unilateral_count; ++i)
         any = any || (a->unilaterals[i].soft && !a->unilaterals[i].weighed);
     if (!any || k == NULL) return;

@@ -83,10 +83,9 @@ static tn_result close_loops(tn_stepper* s, double time, tn_why* why)
 {
     enum { ROUNDS_MAX = 4 };
     const tni_configuration at = {time, s->stage.q, s->stage.u, s->now.z};
-    tni_auxiliary*          a  = &s->start->auxiliary;
+    tni_unilaterals*        a  = &s->start->unilaterals;
     double*                 r  = s->start->gamma;
     for (int i = 0; i < a->unilateral_count; ++i) a->unilaterals[i].rule = TNI_UNILATERAL_OPEN;
-    if (a->unilateral_count > 0) a->ready = false;
     for (int round = 0; round < ROUNDS_MAX; ++round) {
         int worst;
         tni_system_evaluate(s->start, &at);
@@ -107,9 +106,9 @@ static tn_result stage(tn_stepper* s, const tableau* t, int i, double h, tn_step
     combine(n, s->stage_d, NULL, h, a, s->k_d, i);
     combine(n, s->stage.u, s->now.u, h, a, s->k_u, i);
     tni_advance(s->model, s->now.q, s->stage_d, s->stage.q);
-    const int unilaterals = s->system->auxiliary.unilateral_count;
+    const int unilaterals = s->system->unilaterals.unilateral_count;
     if (s->start != s->system && i == 0 &&
-        !tni_unilaterals_copy(&s->start->auxiliary, &s->system->auxiliary))
+        !tni_unilaterals_copy(&s->start->unilaterals, &s->system->unilaterals))
         return tni_fail(why, TN_ERR_MEMORY, "no room for so many contacts");
     if (s->start != s->system && i > 0 && (unilaterals > 0 || tni_system_has_loops(s->system))) {
         TRY(close_loops(s, s->now.time + t->c[i] * h, why));

@@ -34,8 +34,8 @@ static tn_result factor_next(tn_stepper* s, tn_step_report* report, tn_why* why)
 // Solves for the correction of rates, or of positions.
 static tn_result solve_against(tn_stepper* s, bool rates, tn_why* why)
 {
-    tni_auxiliary* a = &s->system->auxiliary;
-    double*        r = s->system->gamma;
+    tni_unilaterals* a = &s->system->unilaterals;
+    double*          r = s->system->gamma;
     for (int i = 0; i < s->model->row_count; ++i)
         r[i] = rates ? -s->system->rate[i] : -s->system->C[i];
     for (int i = 0; i < a->unilateral_count; ++i) {
@@ -43,9 +43,9 @@ static tn_result solve_against(tn_stepper* s, bool rates, tn_why* why)
         for (int k = 0; k < unilateral->row_count; ++k)
             unilateral->target[k] = rates ? -unilateral->rate[k] : k == 0 ? -unilateral->gap : 0;
     }
-    a->keep_forces         = true;
-    const tn_result result = tni_system_solve(s->system, NULL, r, false, why);
-    a->keep_forces         = false;
+    s->system->auxiliary.keep_forces = true;
+    const tn_result result           = tni_system_solve(s->system, NULL, r, false, why);
+    s->system->auxiliary.keep_forces = false;
     // Unilaterals whose targets cannot be met are measured by the rounds, not by the solve.
     return result == TN_ERR_DIVERGED ? TN_OK : result;
 }
@@ -54,7 +54,7 @@ static tn_result solve_against(tn_stepper* s, bool rates, tn_why* why)
 static double position_error(const tn_stepper* s, int* worst)
 {
     const double error      = tni_system_position_error(s->system, worst);
-    const double unilateral = tni_unilaterals_position_error(&s->system->auxiliary);
+    const double unilateral = tni_unilaterals_position_error(&s->system->unilaterals);
     if (unilateral > error) *worst = -1;
     return fmax(error, unilateral);
 }
@@ -62,7 +62,7 @@ static double position_error(const tn_stepper* s, int* worst)
 static double velocity_error(const tn_stepper* s, int* worst)
 {
     const double error      = tni_system_velocity_error(s->system, worst);
-    const double unilateral = tni_unilaterals_velocity_error(&s->system->auxiliary);
+    const double unilateral = tni_unilaterals_velocity_error(&s->system->unilaterals);
     if (unilateral > error) *worst = -1;
     return fmax(error, unilateral);
 }
@@ -80,8 +80,8 @@ void tni_measure_errors(tn_stepper* s, tn_step_report* report)
 // Name of the unilateral with the largest penetration, or the largest approach speed.
 static const char* worst_unilateral(const tn_stepper* s, bool rates, char* text, size_t size)
 {
-    const tni_auxiliary* a     = &s->system->auxiliary;
-    int                  worst = 0;
+    const tni_unilaterals* a     = &s->system->unilaterals;
+    int                    worst = 0;
     for (int i = 1; i < a->unilateral_count; ++i) {
         const tni_unilateral *one = &a->unilaterals[i], *most = &a->unilaterals[worst];
         if (rates ? one->rate[0] < most->rate[0] : one->gap < most->gap) worst = i;
@@ -99,8 +99,9 @@ static tn_result project_positions(tn_stepper* s, bool factored, tn_step_report*
     tn_result    result    = TN_OK;
     if (factored) evaluate_next(s);
     else result = factor_next(s, report, why);
-    if (result == TN_OK) tni_unilaterals_renew(&s->system->auxiliary, s->system->views, s->next.z);
-    tni_hold_positions(&s->system->auxiliary);
+    if (result == TN_OK)
+        tni_unilaterals_renew(&s->system->unilaterals, s->system->views, s->next.z);
+    tni_hold_positions(&s->system->unilaterals);
     int    worst, stalled = 0;
     double error = position_error(s, &worst);
     for (int round = 0; result == TN_OK && error > 0 && round < ROUNDS_MAX; ++round) {
@@ -138,7 +139,7 @@ static tn_result correct_velocities(tn_stepper* s, tn_step_report* report, tn_wh
 {
     const double tolerance = s->settings.multiplier.tolerance;
     int          worst;
-    tni_hold_velocities(&s->system->auxiliary);
+    tni_hold_velocities(&s->system->unilaterals);
     double error = velocity_error(s, &worst), speed = 1;
     for (int round = 0; round < VELOCITY_ROUNDS_MAX && error > 0; ++round) {
         if (round > 0 && error <= 0.01 * tolerance) break;

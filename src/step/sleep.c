@@ -120,7 +120,7 @@ void tni_sleep_begin(tn_stepper* s, const tn_state* state)
     s->system->asleep           = NULL;
     s->system->saddle->asleep   = NULL;
     s->system->auxiliary.asleep = NULL;
-    tni_finder_exclude(s->system->auxiliary.finder, NULL);
+    tni_finder_exclude(s->system->unilaterals.finder, NULL);
     if (!work->any) return;
     const tni_configuration at = tni_configuration_of(&s->now);
     if (!s->now_factored || !any)
@@ -128,15 +128,15 @@ void tni_sleep_begin(tn_stepper* s, const tn_state* state)
     s->system->asleep           = work->bodies;
     s->system->saddle->asleep   = work->asleep;
     s->system->auxiliary.asleep = work->bodies;
-    tni_finder_exclude(s->system->auxiliary.finder, work->bodies);
+    tni_finder_exclude(s->system->unilaterals.finder, work->bodies);
 }
 
 bool tni_sleep_disturbed(tn_stepper* s)
 {
-    tni_sleep_work* work = &s->sleep;
-    tni_auxiliary*  a    = &s->system->auxiliary;
-    bool            any  = false;
-    int             kept = 0;
+    tni_sleep_work*  work = &s->sleep;
+    tni_unilaterals* a    = &s->system->unilaterals;
+    bool             any  = false;
+    int              kept = 0;
     if (!work->any) return false;
     for (int i = 0; i < a->unilateral_count; ++i) {
         int bodies[2];
@@ -209,10 +209,10 @@ static void tie_awake(void* user, int body1, int body2)
 // and its `mass` the number of its active contacts.
 static void find_islands(tn_stepper* s)
 {
-    tni_sleep_work*      work  = &s->sleep;
-    const tn_model*      model = s->model;
-    const tni_auxiliary* a     = &s->system->auxiliary;
-    const int            n     = plan_of(s)->component_count;
+    tni_sleep_work*        work  = &s->sleep;
+    const tn_model*        model = s->model;
+    const tni_unilaterals* a     = &s->system->unilaterals;
+    const int              n     = plan_of(s)->component_count;
     tni_external_pushed(model, tie_awake, s);
     for (int i = 0; i < a->unilateral_count; ++i) {
         int bodies[2];

@@ -124,10 +124,6 @@ static tn_result is_possible(const tn_model* model, const tn_settings* settings,
         return tni_fail(
             why, TN_ERR_UNSUPPORTED,
             "setting 'impulse.formulation': implicit springs stand in the matrix of kkt only");
-    if (settings->impulse.contacts != TN_CONTACTS_AUTO || settings->impulse.shock)
-        return tni_fail(why, TN_ERR_UNSUPPORTED,
-                        "setting '%s': with implicit springs, contacts are solved in the matrix",
-                        settings->impulse.shock ? "impulse.shock" : "impulse.contacts");
     if (model->core.auxiliary_rows > 0)
         return tni_fail(
             why, TN_ERR_UNSUPPORTED,
@@ -215,15 +211,14 @@ const tn_model* tn_stepper_model(const tn_stepper* stepper)
 
 size_t tn_stepper_bytes(const tn_stepper* stepper)
 {
-    const size_t start =
-        stepper->start != stepper->system ? stepper->start->auxiliary.arena.bytes : 0;
-    const size_t stiff    = stepper->implicit.implicit_system != NULL
-                                ? tni_implicit_system_bytes(stepper->implicit.implicit_system)
-                                : 0;
+    const size_t start = stepper->start != stepper->system ? tni_system_bytes(stepper->start) : 0;
+    const size_t stiff = stepper->implicit.implicit_system != NULL
+                             ? tni_implicit_system_bytes(stepper->implicit.implicit_system)
+                             : 0;
     const size_t contacts = stepper->adaptive != NULL && stepper->adaptive->contacts != NULL
                                 ? stepper->adaptive->contacts->arena.bytes
                                 : 0;
-    return stepper->arena.bytes + stepper->system->auxiliary.arena.bytes + start + stiff + contacts;
+    return stepper->arena.bytes + tni_system_bytes(stepper->system) + start + stiff + contacts;
 }
 
 void tn_stepper_set_clock(tn_stepper* stepper, double (*clock)(void* user), void* user)
@@ -247,14 +242,15 @@ static tn_result grow(tn_stepper* s, tn_why* why)
         const tn_result grown = tni_link_contacts_grow(s->adaptive->contacts);
         return grown == TN_OK ? TN_OK : tni_fail(why, grown, "out of memory for contacts");
     }
-    tn_result result = tni_auxiliary_grow(&s->system->auxiliary);
-    if (result == TN_OK && s->start != s->system) result = tni_auxiliary_grow(&s->start->auxiliary);
+    tn_result result = tni_auxiliary_grow(&s->system->auxiliary, &s->system->unilaterals);
+    if (result == TN_OK && s->start != s->system)
+        result = tni_auxiliary_grow(&s->start->auxiliary, &s->start->unilaterals);
     return result == TN_OK ? TN_OK : tni_fail(why, result, "out of memory for contacts");
 }
 
 static bool is_full(const tn_stepper* s)
 {
-    return s->system->auxiliary.full || s->start->auxiliary.full ||
+    return tni_system_is_full(s->system) || tni_system_is_full(s->start) ||
            (s->implicit.implicit_system != NULL &&
             tni_implicit_system_is_full(s->implicit.implicit_system)) ||
            (s->adaptive != NULL && s->adaptive->contacts != NULL && s->adaptive->contacts->full);
@@ -316,10 +312,10 @@ static void begin(tn_stepper* s, const tn_state* state, tn_step_report* report)
         tni_warm_start_copy(&s->impulse.warm_start, &state->warm_start);
     clear_report(s, report);
     s->system->inputs = s->start->inputs = &state->inputs;
-    s->system->phases = s->start->phases  = (tn_phases){0};
-    s->system->cut                        = (tni_cut_damper){0};
-    s->system->auxiliary.unilateral_count = s->start->auxiliary.unilateral_count = 0;
-    s->system->auxiliary.ready = s->start->auxiliary.ready = false;    // the rows are different now
+    s->system->phases = s->start->phases = (tn_phases){0};
+    s->system->cut                       = (tni_cut_damper){0};
+    tni_unilaterals_clear(&s->system->unilaterals);
+    tni_unilaterals_clear(&s->start->unilaterals);
     s->system->auxiliary.softens = s->system->auxiliary.binds = false; // until a kick says so
     s->system->auxiliary.report = s->start->auxiliary.report = (tni_auxiliary_report){.unit = -1};
     tni_sleep_begin(s, state);
@@ -382,7 +378,8 @@ static tn_result try_with_room(tn_stepper* s, const tn_state* state, const attem
                                tn_step_report* report, tn_why* why)
 {
     begin(s, state, report);
-    tn_result result = tni_auxiliary_is_tight(&s->system->auxiliary) ? grow(s, why) : TN_OK;
+    const bool tight  = tni_auxiliary_is_tight(&s->system->auxiliary, &s->system->unilaterals);
+    tn_result  result = tight ? grow(s, why) : TN_OK;
     if (result == TN_OK) result = how->what(s, how, report, why);
     while ((result == TN_ERR_MEMORY && is_full(s)) || result == TNI_WOKEN) {
         result = result == TNI_WOKEN ? TN_OK : grow(s, why);
@@ -504,8 +501,8 @@ static tn_result project(tn_stepper* s, const attempt* how, tn_step_report* repo
 {
     (void)how;
     tni_copy_configuration(s->model, &s->next, &s->now);
-    const tn_result result = s->has_unilaterals ? tni_find_unilaterals(s, why) : TN_OK;
-    tni_auxiliary*  a      = &s->system->auxiliary;
+    const tn_result  result = s->has_unilaterals ? tni_find_unilaterals(s, why) : TN_OK;
+    tni_unilaterals* a      = &s->system->unilaterals;
     for (int i = 0; i < a->unilateral_count; ++i)
         if (a->unilaterals[i].soft) a->unilaterals[i].rule = TNI_UNILATERAL_OPEN;
     return result == TN_OK ? tni_project(s, false, report, why) : result;
@@ -531,7 +528,7 @@ static tn_result apply_impulse(tn_stepper* s, const attempt* how, tn_step_report
     if (how->impulses != NULL) tni_system_add_impulses(s->system, how->impulses, s->scratch);
     double* r = s->system->gamma;
     for (int i = 0; i < s->model->row_count; ++i) r[i] = -s->system->rate[i];
-    TRY(tni_system_solve(s->system, s->scratch, r, true, why));
+    TRY(tni_system_solve_joints(s->system, s->scratch, r, true, why));
     tni_system_report(s->system, report);
     for (int i = 0; i < s->model->u_count; ++i) s->next.u[i] += s->system->answer[i];
     tni_measure_errors(s, report);

@@ -326,8 +326,8 @@ TN_NODISCARD tn_result tni_find_unilaterals(tn_stepper* s, tn_why* why);
 /// part.
 TN_NODISCARD tn_result tni_solve_impacts(tn_stepper* s, tn_step_report* report, tn_why* why);
 /// Which contacts and limits a projection holds: of positions, of velocities.
-void tni_hold_positions(tni_auxiliary* a);
-void tni_hold_velocities(tni_auxiliary* a);
+void tni_hold_positions(tni_unilaterals* a);
+void tni_hold_velocities(tni_unilaterals* a);
 /// Contact count and penetration at the configuration that was evaluated last.
 void tni_report_unilaterals(const tn_stepper* s, tn_step_report* report);
 
@@ -352,9 +352,15 @@ TNI_INLINE const char* tni_name_of(const tn_stepper* s, int constraint)
                            : "none";
 }
 
-TNI_INLINE tni_auxiliary* tni_stops_of(tn_stepper* s)
+TNI_INLINE tni_unilaterals* tni_stops_of(tn_stepper* s)
 {
-    return &s->system->auxiliary;
+    return &s->system->unilaterals;
+}
+
+/// Seconds on the host's clock; 0 without one.
+TNI_INLINE double tni_clock_of(const tn_stepper* s)
+{
+    return tni_auxiliary_now(&s->system->auxiliary);
 }
 
 TNI_INLINE tn_result tni_fail_full(tn_why* why)

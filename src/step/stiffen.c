@@ -206,10 +206,7 @@ static void find_modes(tn_stepper* s, double enough)
     const tn_model* model = s->model;
     double *        w = s->impulse.best, *torque = s->scratch;
     double *        before = s->impulse.part_work, *after = before + model->body_count;
-    const int       unilaterals = s->system->auxiliary.unilateral_count; // contacts are not linear
-    s->system->auxiliary.unilateral_count = 0;
-    s->system->auxiliary.ready            = s->system->auxiliary.ready && unilaterals == 0;
-    s->system->auxiliary.keep_forces      = true; // no forces of springs in the right-hand sides
+    s->system->auxiliary.keep_forces = true; // no forces of springs in the right-hand sides
     begin_turning(s, w);
     find_groups(s);
     for (int round = 0; round < ROUNDS; ++round) {
@@ -217,8 +214,9 @@ static void find_modes(tn_stepper* s, double enough)
         apply(s, s->impulse.stiffness, w, torque);
         add_work(s, torque, w, before);
         memset(s->impulse.target_rates, 0, sizeof(double) * (size_t)model->row_count);
-        if (tni_system_solve(s->system, torque, s->impulse.target_rates, false, NULL) != TN_OK)
-            break;
+        if (tni_system_solve_joints(s->system, torque, s->impulse.target_rates, false, NULL) !=
+            TN_OK)
+            break; // contacts are not linear
         tni_copy_numbers(w, s->system->answer, model->u_count);
         add_work(s, torque, w, after);
         bool known = true; // all parts are clearly stiff, or clearly not
@@ -227,9 +225,7 @@ static void find_modes(tn_stepper* s, double enough)
                               (round > 0 && after[i] <= hopeless * before[i]));
         if (known) break;
     }
-    s->system->auxiliary.unilateral_count = unilaterals;
-    s->system->auxiliary.ready            = s->system->auxiliary.ready && unilaterals == 0;
-    s->system->auxiliary.keep_forces      = false;
+    s->system->auxiliary.keep_forces = false;
     memset(before, 0, sizeof *before * (size_t)model->body_count);
     apply(s, s->impulse.tension, w, torque);
     add_work(s, torque, w, before); // w^T h^2 K w
@@ -320,9 +316,9 @@ static int weigh_tension(tn_stepper* s)
 // h^2 T of distance joints and ropes, from the last answer.
 static const double* find_pulls(tn_stepper* s, double h)
 {
-    const tn_model*      model = s->model;
-    const tni_auxiliary* a     = &s->system->auxiliary;
-    double*              pull  = s->impulse.pull;
+    const tn_model*        model = s->model;
+    const tni_unilaterals* a     = &s->system->unilaterals;
+    double*                pull  = s->impulse.pull;
     for (int i = 0; i < model->joint_count; ++i) {
         const tni_constraint* c = &model->constraints[model->joints[i].constraint];
         pull[i] = c->row_count == 1 ? 2 * h * s->system->answer[model->u_count + c->row_start] : 0;

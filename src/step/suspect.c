@@ -28,9 +28,9 @@ const char* tn_suspect_why(tn_suspect_kind kind)
 // The deepest of all contacts, limits and ropes: the body that is pushed out, or the joint.
 static void name_deepest(const tn_stepper* s, tn_suspect* suspect)
 {
-    const tn_model*       model = s->model;
-    const tni_auxiliary*  a     = &s->system->auxiliary;
-    const tni_unilateral* worst = NULL;
+    const tn_model*        model = s->model;
+    const tni_unilaterals* a     = &s->system->unilaterals;
+    const tni_unilateral*  worst = NULL;
     for (int i = 0; i < a->unilateral_count; ++i)
         if (worst == NULL || a->unilaterals[i].gap < worst->gap) worst = &a->unilaterals[i];
     if (worst == NULL) return;

@@ -17,16 +17,11 @@
 // where forces do no work; a sliding contact pushes along J_n - mu (d . J_t), d being the direction
 // of its slip, and then W is not symmetric.
 //
-// Islands with many contacts have no W: gauss_seidel.h works matrix-free, with the first halves of
-// the path solves, as long as all forces are along their rows. Through regularised loops the
-// responses are approximate: what they find is applied, u solved for exactly, and the rest found
-// again from there. Optionally shock propagation [2] comes last: contacts from the ground up,
-// everything below being immovable.
+// Where there is a step matrix (step_matrix.h), it solves for everything, and there is no W.
 //
 // Cost: k columns of the length of a path, k^2 products of the rows' lengths, and that of
-// mixed_complementarity.h. Matrix-free: k half paths, and the cost of gauss_seidel.h.
+// mixed_complementarity.h.
 // [1] D. Baraff, Linear-Time Dynamics using Lagrange Multipliers, SIGGRAPH 96.
-// [2] E. Guendelman, R. Bridson, R. Fedkiw, Nonconvex Rigid Bodies with Stacking, SIGGRAPH 2003.
 #include "system/auxiliary.h"
 
 #include "system/islands.h"
@@ -35,30 +30,14 @@
 
 #include <math.h>
 
-#define SWEPT     1e-9  // relative residual at which matrix-free islands are solved
-#define LOOP_GAIN 1e-4  // relative accuracy of responses through regularised loops
 #define JAM       1e-6  // a relative violation below this is no friction jam
 #define JAM_LEAST 1e-9  // the same, of a row that nothing moves
-#define HELD_LOOP 1e-4  // the same through regularised loops, with a margin
 #define HELD      1e-11 // a response smaller than this, relative to a free one, is rounding
 
-enum { COLUMNS = 3, WIDE_COLUMNS = TNI_CONE_POINT_ROWS, FIRST_UNILATERALS = 16 };
-enum {
-    SMALL_ROWS   = 24, // islands of at most so many rows are solved without a tolerance
-    DIRECT_ROWS  = 60,
-    SWEEPS       = 400,
-    CORRECTIONS  = 4,
-    SHOCK_SWEEPS = 20
-};
-enum { SWEEP_NUMBERS = 64 }; // doubles for matrix-free islands, per row, to begin with
-enum { HALVES = 4 };         // room for half solves, doubles per row of the system
+enum { COLUMNS = 3 };
+enum { HALVES = 4 }; // room for half solves, doubles per row of the system
 
 // --- memory --------------------------------------------------------------------------------------
-
-bool tni_has_unilaterals(const tn_model* model)
-{
-    return model->limit_count > 0 || model->shape_count > 1;
-}
 
 // Doubles in the blocks of the auxiliary constraints, and the number of their edges.
 static size_t constraint_blocks(const tni_auxiliary* a, int* edges)
@@ -78,8 +57,8 @@ static size_t constraint_blocks(const tni_auxiliary* a, int* edges)
 
 static void set_constraint_units(tni_auxiliary* a)
 {
+    size_t at     = 0;
     a->unit_count = a->edge_count = 0;
-    a->block_count                = 0;
     for (int i = 0; i < a->split->auxiliary_count; ++i) {
         const tni_constraint* c   = &a->model->constraints[a->split->auxiliary[i]];
         a->units[a->unit_count++] = (tni_auxiliary_unit){.row_count      = c->row_count,
@@ -90,56 +69,50 @@ static void set_constraint_units(tni_auxiliary* a)
                                                          .own_directions = c->pushes_otherwise};
         for (int k = 0; k < c->edge_count; ++k) {
             const tni_body* body = &a->model->bodies[a->model->edge_body[c->edge_start + k]];
+            double *        J = a->j + at, *K = c->pushes_otherwise ? a->k + at : J;
             a->edges[a->edge_count++] =
-                (tni_auxiliary_edge){body->node, body->u_start, body->dim, a->block_count};
-            a->block_count += (size_t)(c->row_count * body->dim);
+                (tni_auxiliary_edge){body->node, body->u_start, body->dim, J, K};
+            at += (size_t)(c->row_count * body->dim);
         }
     }
 }
 
 static tn_result take(tni_auxiliary* a)
 {
-    int        constraint_edges;
-    tni_arena* arena = &a->arena;
-    const int  all   = a->model->u_count + a->model->row_count;
-    (void)constraint_blocks(a, &constraint_edges);
-    const int units  = a->split->auxiliary_count + a->unilateral_capacity;
-    const int edges  = constraint_edges + 2 * a->unilateral_capacity;
-    a->unilaterals   = TNI_TAKE(arena, tni_unilateral, a->unilateral_capacity);
-    a->block_at      = TNI_TAKE(arena, size_t, 2 * a->unilateral_capacity);
-    a->watched       = TNI_TAKE(arena, tni_unilateral, a->unilateral_capacity);
-    a->found         = TNI_TAKE(arena, tni_contact, a->unilateral_capacity);
-    a->units         = TNI_TAKE(arena, tni_auxiliary_unit, units);
-    a->order         = TNI_TAKE(arena, int, units);
-    a->islands       = TNI_TAKE(arena, tni_island, units);
-    a->edges         = TNI_TAKE(arena, tni_auxiliary_edge, edges);
-    a->nodes         = TNI_TAKE(arena, int, edges);
-    a->group         = TNI_TAKE(arena, int, a->split->plan->component_count);
-    a->island_of     = TNI_TAKE(arena, int, a->split->plan->component_count);
-    a->j             = TNI_TAKE(arena, double, a->block_capacity);
-    a->k             = TNI_TAKE(arena, double, a->block_capacity);
-    a->W             = TNI_TAKE(arena, double, a->response_capacity);
-    a->condition     = TNI_TAKE(arena, uint8_t, a->row_capacity);
-    a->column_sets   = TNI_TAKE(arena, tni_column_set, a->row_capacity);
-    a->dependent     = TNI_TAKE(arena, uint8_t, a->row_capacity);
-    a->b             = TNI_TAKE(arena, double, a->row_capacity);
-    a->f             = TNI_TAKE(arena, double, a->row_capacity);
-    a->a             = TNI_TAKE(arena, double, a->row_capacity);
-    a->scale         = TNI_TAKE(arena, double, a->row_capacity);
-    a->size          = TNI_TAKE(arena, double, a->row_capacity);
-    a->mu            = TNI_TAKE(arena, double, a->row_capacity);
-    a->applied       = TNI_TAKE(arena, double, a->row_capacity);
-    a->shock_impulse = TNI_TAKE(arena, double, a->row_capacity);
-    a->x             = TNI_TAKE(arena, double, (WIDE_COLUMNS + 2) * (size_t)all);
+    int          constraint_edges;
+    tni_arena*   arena  = &a->arena;
+    const int    all    = a->model->u_count + a->model->row_count;
+    const size_t blocks = constraint_blocks(a, &constraint_edges);
+    const int    units  = a->split->auxiliary_count + a->unilateral_capacity;
+    const int    edges  = constraint_edges + 2 * a->unilateral_capacity;
+    a->rules            = TNI_TAKE(arena, uint8_t, a->unilateral_capacity);
+    a->units            = TNI_TAKE(arena, tni_auxiliary_unit, units);
+    a->order            = TNI_TAKE(arena, int, units);
+    a->islands          = TNI_TAKE(arena, tni_island, units);
+    a->edges            = TNI_TAKE(arena, tni_auxiliary_edge, edges);
+    a->nodes            = TNI_TAKE(arena, int, edges);
+    a->group            = TNI_TAKE(arena, int, a->split->plan->component_count);
+    a->island_of        = TNI_TAKE(arena, int, a->split->plan->component_count);
+    a->j                = TNI_TAKE(arena, double, blocks);
+    a->k = TNI_TAKE(arena, double, blocks + 2 * TNI_DIM_MAX * (size_t)a->unilateral_capacity);
+    a->W = TNI_TAKE(arena, double, a->response_capacity);
+    a->condition   = TNI_TAKE(arena, uint8_t, a->row_capacity);
+    a->column_sets = TNI_TAKE(arena, tni_column_set, a->row_capacity);
+    a->dependent   = TNI_TAKE(arena, uint8_t, a->row_capacity);
+    a->b           = TNI_TAKE(arena, double, a->row_capacity);
+    a->f           = TNI_TAKE(arena, double, a->row_capacity);
+    a->a           = TNI_TAKE(arena, double, a->row_capacity);
+    a->scale       = TNI_TAKE(arena, double, a->row_capacity);
+    a->size        = TNI_TAKE(arena, double, a->row_capacity);
+    a->mu          = TNI_TAKE(arena, double, a->row_capacity);
+    a->x           = TNI_TAKE(arena, double, (COLUMNS + 2) * (size_t)all);
     if (arena->failed) return TN_ERR_MEMORY;
     set_constraint_units(a);
-    a->unilateral_count = a->watched_count = a->row_count = a->island_rows = 0;
-    a->response_count                                                      = 0;
-    a->full = a->sweep_full = a->ready = false;
-    tn_result result =
-        tni_gauss_seidel_create(arena, a->split->plan, a->sweep_capacity > 0 ? a->row_capacity : 0,
-                                a->sweep_capacity, &a->sweep);
-    if (result == TN_OK) result = tni_least_norm_create(arena, a->island_rows_capacity, &a->least);
+    a->row_count = a->island_rows = 0;
+    a->response_count             = 0;
+    a->full                       = false;
+    a->made.count                 = -1;
+    tn_result result = tni_least_norm_create(arena, a->island_rows_capacity, &a->least);
     if (result == TN_OK)
         result = tni_half_solves_create(arena, all, (size_t)HALVES * (size_t)all, &a->halves);
     return result == TN_OK ? tni_mixed_create(arena, a->island_rows_capacity, &a->mixed) : result;
@@ -147,59 +120,47 @@ static tn_result take(tni_auxiliary* a)
 
 tn_result tni_auxiliary_create(const tn_model* model, const tni_split* split, tni_auxiliary* a)
 {
-    *a = (tni_auxiliary){.model       = model,
-                         .split       = split,
-                         .arena       = tni_arena_make(&model->arena.host),
-                         .direct_rows = DIRECT_ROWS,
-                         .sweeps      = SWEEPS};
+    *a = (tni_auxiliary){.model = model,
+                         .split = split,
+                         .arena = tni_arena_make(&model->arena.host),
+                         .made  = {.count = -1}};
     if (split->auxiliary_rows == 0 && !tni_has_unilaterals(model)) return TN_OK;
-    int edges;
-    a->block_capacity = constraint_blocks(a, &edges);
-    a->row_capacity   = split->auxiliary_rows;
+    a->row_capacity = split->auxiliary_rows;
     if (tni_has_unilaterals(model)) {
-        a->unilateral_capacity = FIRST_UNILATERALS;
-        a->row_capacity += COLUMNS * FIRST_UNILATERALS;
-        a->block_capacity += TNI_CONTACT_ROWS * 2 * 6 * FIRST_UNILATERALS;
+        a->unilateral_capacity = TNI_FIRST_UNILATERALS;
+        a->row_capacity += COLUMNS * TNI_FIRST_UNILATERALS;
     }
     a->island_rows_capacity = a->row_capacity;
     a->response_capacity    = (size_t)a->row_capacity * (size_t)a->row_capacity;
-    tn_result result        = take(a);
-    if (result == TN_OK && model->shape_count > 1) result = tni_finder_create(model, &a->finder);
-    return result;
+    return take(a);
 }
 
 void tni_auxiliary_free(tni_auxiliary* a)
 {
     tni_step_matrix_free(a->matrix);
-    tni_finder_free(a->finder);
     tni_arena_free(&a->arena);
 }
 
-bool tni_auxiliary_is_tight(const tni_auxiliary* a)
+bool tni_auxiliary_is_tight(const tni_auxiliary* a, const tni_unilaterals* with)
 {
     if (!tni_has_unilaterals(a->model)) return false;
-    return a->full || 2 * a->unilateral_count > a->unilateral_capacity ||
+    return a->full || with->full || 2 * with->unilateral_count > with->unilateral_capacity ||
            2 * a->row_count > a->row_capacity || 2 * a->island_rows > a->island_rows_capacity;
 }
 
-tn_result tni_auxiliary_grow(tni_auxiliary* a)
+tn_result tni_auxiliary_grow(tni_auxiliary* a, tni_unilaterals* with)
 {
-    if (a->finder != NULL && tni_finder_is_full(a->finder)) {
-        const tn_result grown = tni_finder_grow(a->finder);
-        a->full               = grown != TN_OK;
+    if (with->finder != NULL && tni_finder_is_full(with->finder)) {
+        const tn_result grown = tni_finder_grow(with->finder);
+        a->full = with->full = grown != TN_OK;
         return grown;
     }
     if (a->matrix != NULL) TRY(tni_step_matrix_grow(a->matrix, 2 * a->unilateral_capacity));
+    TRY(tni_unilaterals_grow(with));
     tni_auxiliary more = *a;
     more.arena         = tni_arena_make(&a->model->arena.host);
-    if (a->sweep_full) {
-        const size_t least  = SWEEP_NUMBERS * (size_t)a->row_capacity;
-        more.sweep_capacity = 2 * (a->sweep_capacity > least ? a->sweep_capacity : least);
-    } else {
-        more.unilateral_capacity *= 2;
-        more.block_capacity *= 2;
-        more.row_capacity *= 2;
-    }
+    more.unilateral_capacity *= 2;
+    more.row_capacity *= 2;
     // The largest island and all responses grow by need: many islands are small.
     while (2 * a->island_rows > more.island_rows_capacity) more.island_rows_capacity *= 2;
     while (2 * a->response_count > more.response_capacity) more.response_capacity *= 2;
@@ -211,12 +172,12 @@ tn_result tni_auxiliary_grow(tni_auxiliary* a)
 
 double* tni_auxiliary_j(tni_auxiliary* a, int edge)
 {
-    return a->j + a->edges[-1 - a->split->plan_edge[edge]].at;
+    return a->edges[-1 - a->split->plan_edge[edge]].J;
 }
 
 double* tni_auxiliary_k(tni_auxiliary* a, int edge)
 {
-    return a->k + a->edges[-1 - a->split->plan_edge[edge]].at;
+    return a->edges[-1 - a->split->plan_edge[edge]].K;
 }
 
 // --- units ---------------------------------------------------------------------------------------
@@ -246,11 +207,10 @@ static void set_slide(tni_unilateral* unilateral)
 }
 
 // K of a sliding contact: its normal row less friction along its slip.
-static void set_sliding_force(tni_auxiliary* a, const tni_unilateral* unilateral,
-                              const tni_auxiliary_edge* edge)
+static void set_sliding_force(const tni_unilateral* unilateral, const tni_auxiliary_edge* edge)
 {
-    const double* J = a->j + edge->at;
-    double*       K = a->k + edge->at;
+    const double* J = edge->J;
+    double*       K = edge->K;
     for (int i = 0; i < edge->dim; ++i) {
         K[i] = J[i];
         for (int t = 1; t <= unilateral->slip_count; ++t)
@@ -258,13 +218,14 @@ static void set_sliding_force(tni_auxiliary* a, const tni_unilateral* unilateral
     }
 }
 
-static void add_unilateral_unit(tni_auxiliary* a, int index)
+static void add_unilateral_unit(tni_auxiliary* a, tni_unilaterals* with, int index)
 {
-    tni_unilateral* unilateral = &a->unilaterals[index];
+    tni_unilateral* unilateral = &with->unilaterals[index];
     const int       rows       = rows_in_use(unilateral);
-    int             bodies[2];
+    int             bodies[2], edges;
     if (rows == 0) return;
-    tni_unilateral_bodies(a, unilateral, bodies);
+    const size_t slides = constraint_blocks(a, &edges); // their K comes after those of constraints
+    tni_unilateral_bodies(with, unilateral, bodies);
     tni_auxiliary_unit* unit = &a->units[a->unit_count++];
     *unit                    = (tni_auxiliary_unit){.row_count      = rows,
                                                     .edge_start     = a->edge_count,
@@ -275,11 +236,13 @@ static void add_unilateral_unit(tni_auxiliary* a, int index)
     for (int side = 0; side < 2; ++side) {
         const tni_body* body = &a->model->bodies[bodies[side]];
         if (body->dim == 0) continue;
+        double*             J    = with->j + with->block_at[2 * index + side];
         tni_auxiliary_edge* edge = &a->edges[a->edge_count++];
-        *edge                    = (tni_auxiliary_edge){body->node, body->u_start, body->dim,
-                                                        a->block_at[2 * index + side]};
+        *edge                    = (tni_auxiliary_edge){body->node, body->u_start, body->dim, J, J};
+        if (unit->own_directions)
+            edge->K = a->k + slides + (size_t)(TNI_DIM_MAX * (2 * index + side));
         ++unit->edge_count;
-        if (unit->own_directions) set_sliding_force(a, unilateral, edge);
+        if (unit->own_directions) set_sliding_force(unilateral, edge);
     }
 }
 
@@ -292,18 +255,12 @@ static double row_times(const tni_auxiliary* a, const tni_auxiliary_unit* unit, 
     double sum = 0;
     for (int i = 0; i < unit->edge_count; ++i) {
         const tni_auxiliary_edge* edge = &a->edges[unit->edge_start + i];
-        const double*             J    = a->j + edge->at + (size_t)(row * edge->dim);
+        const double*             J    = edge->J + row * edge->dim;
         const double*             at   = u + (size_t)edge->row * (size_t)stride;
         for (int k = 0; k < edge->dim; ++k) sum += J[k] * at[k * stride];
         for (int k = 0; size != NULL && k < edge->dim; ++k) *size += fabs(J[k] * at[k * stride]);
     }
     return sum;
-}
-
-static const double* force_block(const tni_auxiliary* a, const tni_auxiliary_unit* unit,
-                                 const tni_auxiliary_edge* edge)
-{
-    return (unit->own_directions ? a->k : a->j) + edge->at;
 }
 
 // Right-hand sides for rows first .. first + count - 1 of a unit, into a->x; its nodes into given.
@@ -312,7 +269,7 @@ static void load_columns(tni_auxiliary* a, const tni_auxiliary_unit* unit, int f
 {
     for (int i = 0; i < unit->edge_count; ++i) {
         const tni_auxiliary_edge* edge = &a->edges[unit->edge_start + i];
-        const double*             K    = force_block(a, unit, edge);
+        const double*             K    = edge->K;
         given[i]                       = edge->node;
         for (int c = 0; c < count; ++c)
             for (int k = 0; k < edge->dim; ++k)
@@ -407,14 +364,14 @@ static void find_responses(tni_auxiliary* a, tni_saddle* saddle, const tni_islan
 }
 
 // Response of a row to its own unit force with free bodies: an upper estimate of its true response.
-// block: J for rows of W, the force's for columns.
+// force: of the direction of its force, for columns of W.
 static double free_response(const tni_auxiliary* a, tni_saddle* saddle,
-                            const tni_auxiliary_unit* unit, int row, const double* block)
+                            const tni_auxiliary_unit* unit, int row, bool force)
 {
     double sum = 0;
     for (int i = 0; i < unit->edge_count; ++i) {
         const tni_auxiliary_edge* edge = &a->edges[unit->edge_start + i];
-        const double*             J    = block + edge->at + (size_t)(row * edge->dim);
+        const double*             J    = (force ? edge->K : edge->J) + row * edge->dim;
         const double*             A    = tni_saddle_a(saddle, edge->node);
         for (int k = 0; k < edge->dim; ++k) sum += J[k] * J[k] / A[(edge->dim + 1) * k];
     }
@@ -431,7 +388,7 @@ double tni_unilateral_free_response(const tni_auxiliary* a, tni_saddle* saddle, 
         else high = middle;
     }
     if (low == a->unit_count || a->units[low].unilateral != unilateral) return 0;
-    return free_response(a, saddle, &a->units[low], k, a->j);
+    return free_response(a, saddle, &a->units[low], k, false);
 }
 
 static bool is_symmetric(const tni_auxiliary* a, const tni_island* island)
@@ -457,9 +414,9 @@ static void remove_rounding(tni_auxiliary* a, tni_saddle* saddle, const tni_isla
         for (int r = 0; r < unit->row_count; ++r) {
             const int at       = unit->first - base + r;
             own_directions[at] = unit->own_directions;
-            row_free[at]       = sqrt(free_response(a, saddle, unit, r, a->j));
+            row_free[at]       = sqrt(free_response(a, saddle, unit, r, false));
             column_free[at] =
-                unit->own_directions ? sqrt(free_response(a, saddle, unit, r, a->k)) : row_free[at];
+                unit->own_directions ? sqrt(free_response(a, saddle, unit, r, true)) : row_free[at];
             a->scale[base + at] = row_free[at] * column_free[at];
         }
     }
@@ -481,109 +438,69 @@ static void remove_rounding(tni_auxiliary* a, tni_saddle* saddle, const tni_isla
     }
 }
 
-// --- matrix-free islands -------------------------------------------------------------------------
-
-static bool touches_loop(const tni_auxiliary* a, const tni_saddle* saddle,
-                         const tni_auxiliary_unit* unit)
-{
-    bool loop = false;
-    for (int i = 0; i < unit->edge_count; ++i) {
-        const int node = a->edges[unit->edge_start + i].node;
-        loop           = loop || saddle->refined[a->split->plan->component_of[node]];
-    }
-    return loop;
-}
-
-// Rows that are held already respond with rounding only: they do not move. Through regularised
-// loops a small response may be wrong altogether; then the island needs its W: false.
-static bool clean_group(tni_auxiliary* a, tni_saddle* saddle, const tni_auxiliary_unit* unit,
-                        int first, int row_group, bool loop)
-{
-    const double* B = tni_gauss_seidel_block(&a->sweep, row_group);
-    for (int r = 0; r < a->sweep.groups[row_group].count; ++r) {
-        const double free = free_response(a, saddle, unit, first + r, a->j);
-        const double own  = B[(TNI_CONE_POINT_ROWS + 1) * r];
-        if (loop && !(own > HELD_LOOP * free)) return false;
-        if (!(own > HELD * free)) tni_gauss_seidel_hold(&a->sweep, row_group, r);
-        a->scale[unit->first + first + r] = free;
-    }
-    return true;
-}
-
-typedef enum reach { REACHED, NEEDS_ITS_W, NO_ROOM } reach;
-
-static reach add_matrix_free_unit(tni_auxiliary* a, tni_saddle* saddle, tni_island* island,
-                                  const tni_auxiliary_unit* unit)
-{
-    const bool loop = touches_loop(a, saddle, unit);
-    int        given[TNI_CONSTRAINT_BODIES_MAX];
-    island->looped = island->looped || loop;
-    for (int first = 0; first < unit->row_count; first += WIDE_COLUMNS) {
-        const int left  = unit->row_count - first;
-        const int count = left < WIDE_COLUMNS ? left : WIDE_COLUMNS;
-        load_columns(a, unit, first, count, given);
-        if (!tni_gauss_seidel_add(&a->sweep, given, unit->edge_count, count, a->x)) return NO_ROOM;
-        a->sweep.groups[a->sweep.group_count - 1].grounded =
-            unit->unilateral >= 0 && a->unilaterals[unit->unilateral].limit < 0 &&
-            unit->edge_count == 1;
-        if (!clean_group(a, saddle, unit, first, a->sweep.group_count - 1, loop))
-            return NEEDS_ITS_W;
-    }
-    return REACHED;
-}
-
-static bool may_be_matrix_free(const tni_auxiliary* a, const tni_saddle* saddle,
-                               const tni_island* island)
-{
-    return island->unilateral_rows > a->direct_rows && saddle->ldl != NULL &&
-           is_symmetric(a, island);
-}
-
-// Decides which islands get a W, and where it is. False: no room.
-static bool choose_dense_islands(tni_auxiliary* a, tni_saddle* saddle)
+// Where the W of each island is. False: no room.
+static bool place_responses(tni_auxiliary* a)
 {
     a->response_count = 0;
     a->island_rows    = 0;
-    tni_gauss_seidel_clear(&a->sweep, saddle->ldl);
     for (int i = 0; i < a->island_count; ++i) {
         tni_island* island = &a->islands[i];
-        reach       end    = may_be_matrix_free(a, saddle, island) ? REACHED : NEEDS_ITS_W;
-        for (int k = 0; k < island->unit_count && end == REACHED; ++k)
-            end = add_matrix_free_unit(a, saddle, island, unit_of(a, island, k));
-        island->matrix_free = end == REACHED;
-        if (end == NO_ROOM ||
-            (island->matrix_free && !tni_gauss_seidel_close(&a->sweep, &island->part))) {
-            a->sweep_full = true;
-            return false;
-        }
-        if (island->matrix_free) continue;
-        tni_gauss_seidel_drop(&a->sweep);
-        island->at = a->response_count;
+        island->at         = a->response_count;
         a->response_count += (size_t)island->row_count * (size_t)island->row_count;
         a->island_rows = island->row_count > a->island_rows ? island->row_count : a->island_rows;
     }
     return a->island_rows <= a->island_rows_capacity && a->response_count <= a->response_capacity;
 }
 
-static tn_result prepare(tni_auxiliary* a, tni_saddle* saddle, bool exact)
+static tni_made_for made_for(const tni_auxiliary* a, const tni_unilaterals* with, bool exact)
 {
-    if (a->ready) return TN_OK;
+    return (tni_made_for){.count   = with->unilateral_count,
+                          .found   = with->stamp,
+                          .filled  = a->filled,
+                          .begun   = a->matrix != NULL ? tni_step_matrix_begun(a->matrix) : 0,
+                          .softens = a->softens,
+                          .exact   = exact && a->matrix == NULL};
+}
+
+// Whether what was made last still holds for these: the same set, matrix and rules; exact serves for any.
+static bool is_made(const tni_auxiliary* a, const tni_unilaterals* with, bool exact)
+{
+    const tni_made_for now = made_for(a, with, exact), *was = &a->made;
+    if (was->count != now.count || (now.count > 0 && was->found != now.found) ||
+        was->filled != now.filled || was->begun != now.begun || was->softens != now.softens ||
+        (now.exact && !was->exact))
+        return false;
+    for (int i = 0; i < now.count; ++i)
+        if (a->rules[i] != (uint8_t)with->unilaterals[i].rule) return false;
+    return true;
+}
+
+static void note_made(tni_auxiliary* a, const tni_unilaterals* with, bool exact)
+{
+    a->made = made_for(a, with, exact);
+    for (int i = 0; i < with->unilateral_count; ++i)
+        a->rules[i] = (uint8_t)with->unilaterals[i].rule;
+}
+
+static tn_result prepare(tni_auxiliary* a, tni_unilaterals* with, tni_saddle* saddle, bool exact)
+{
+    if (is_made(a, with, exact)) return TN_OK;
     const double start = tni_auxiliary_now(a);
     int          edges;
     (void)constraint_blocks(a, &edges);
+    a->made.count = -1;
     a->unit_count = a->split->auxiliary_count;
     a->edge_count = edges;
-    for (int i = 0; i < a->unilateral_count; ++i) add_unilateral_unit(a, i);
-    if (!tni_islands_set(a) || !choose_dense_islands(a, saddle)) {
+    for (int i = 0; i < with->unilateral_count; ++i) add_unilateral_unit(a, with, i);
+    if (!tni_islands_set(a) || !place_responses(a)) {
         a->full = true;
         return TN_ERR_MEMORY;
     }
     for (int i = 0; i < a->island_count; ++i) {
-        if (a->islands[i].matrix_free) continue;
         find_responses(a, saddle, &a->islands[i], exact);
         remove_rounding(a, saddle, &a->islands[i]);
     }
-    a->ready = true;
+    note_made(a, with, exact);
     a->response_time += tni_auxiliary_now(a) - start;
     return TN_OK;
 }
@@ -603,10 +520,11 @@ static tni_condition condition_of(const tni_unilateral* unilateral, int i)
     return i <= unilateral->slip_count + unilateral->spin_count ? TNI_SPIN : TNI_ROLL;
 }
 
-static void set_conditions(tni_auxiliary* a, const tni_auxiliary_unit* unit)
+static void set_conditions(tni_auxiliary* a, const tni_unilaterals* with,
+                           const tni_auxiliary_unit* unit)
 {
     const tni_unilateral* unilateral =
-        unit->unilateral >= 0 ? &a->unilaterals[unit->unilateral] : NULL;
+        unit->unilateral >= 0 ? &with->unilaterals[unit->unilateral] : NULL;
     for (int i = 0; i < unit->row_count; ++i) {
         const int           row  = unit->first + i;
         const tni_condition kind = condition_of(unilateral, i);
@@ -616,19 +534,19 @@ static void set_conditions(tni_auxiliary* a, const tni_auxiliary_unit* unit)
                                    : kind == TNI_ROLL ? unilateral->rolling
                                                       : unilateral->friction;
         a->f[row]                = unilateral != NULL && !a->keep_forces ? unilateral->force[i] : 0;
-        a->applied[row]          = 0;
     }
 }
 
 // a->a <- J_a u - r_a, a->size <- the sum of its absolute terms.
-static void evaluate_rows(tni_auxiliary* a, const double* u, const double* r)
+static void evaluate_rows(tni_auxiliary* a, const tni_unilaterals* with, const double* u,
+                          const double* r)
 {
     for (int i = 0; i < a->unit_count; ++i) {
         const tni_auxiliary_unit* unit = &a->units[i];
         for (int k = 0; k < unit->row_count; ++k) {
             const int    row  = unit->first + k;
             const double want = unit->unilateral >= 0
-                                    ? a->unilaterals[unit->unilateral].target[k]
+                                    ? with->unilaterals[unit->unilateral].target[k]
                                     : r[a->model->constraints[unit->constraint].row_start + k];
             a->size[row]      = fabs(want);
             a->a[row]         = row_times(a, unit, k, u, 1, &a->size[row]) - want;
@@ -650,7 +568,7 @@ static void note_island(tni_auxiliary* a, const tni_island* island, int first, b
     double size = 1;
     for (int i = 0; i < island->row_count; ++i) {
         size                    = fmax(size, a->size[first + i]);
-        a->dependent[first + i] = !island->matrix_free && tni_mixed_dependent(a->mixed, i);
+        a->dependent[first + i] = tni_mixed_dependent(a->mixed, i);
     }
     a->report.dependent_count += report->dependent_count;
     if (report->residual_row < 0) return;
@@ -665,25 +583,23 @@ static void note_island(tni_auxiliary* a, const tni_island* island, int first, b
     }
 }
 
-static void solve_dense(tni_auxiliary* a, const tni_island* island)
+static void solve_dense(tni_auxiliary* a, tni_unilaterals* with, const tni_island* island)
 {
     const int                 first = a->units[a->order[island->unit_start]].first;
-    const tni_complementarity pairs = {
-        .n         = island->row_count,
-        .tolerance = island->row_count > SMALL_ROWS || a->tolerance > 1e-9 ? a->tolerance : 0,
-        .symmetric = is_symmetric(a, island),
-        .W         = a->W + island->at,
-        .b         = a->b + first,
-        .scale     = a->scale + first,
-        .condition = a->condition + first,
-        .mu        = a->mu + first,
-        .f         = a->f + first,
-        .a         = a->a + first};
+    const tni_complementarity pairs = {.n         = island->row_count,
+                                       .symmetric = is_symmetric(a, island),
+                                       .W         = a->W + island->at,
+                                       .b         = a->b + first,
+                                       .scale     = a->scale + first,
+                                       .condition = a->condition + first,
+                                       .mu        = a->mu + first,
+                                       .f         = a->f + first,
+                                       .a         = a->a + first};
     for (int i = 0; i < pairs.n; ++i) drop_fixed_row(a, first + i, pairs.W[(pairs.n + 1) * i]);
     for (int i = 0; i < island->unit_count; ++i) {
         const tni_auxiliary_unit* unit = &a->units[a->order[island->unit_start + i]];
         for (int r = 0; unit->unilateral >= 0 && r < unit->row_count; ++r)
-            a->unilaterals[unit->unilateral].response[r] =
+            with->unilaterals[unit->unilateral].response[r] =
                 pairs.W[(island->row_count + 1) * (unit->first - first + r)];
     }
     tni_mixed_report report;
@@ -692,95 +608,19 @@ static void solve_dense(tni_auxiliary* a, const tni_island* island)
     note_island(a, island, first, solved, &report);
 }
 
-// The groups of a unit start at `at`; stores its responses in its unilateral. Returns the next
-// group.
-static int store_responses(tni_auxiliary* a, const tni_auxiliary_unit* unit, int at)
-{
-    for (int r = 0; r < unit->row_count;) {
-        const tni_row_group* row_group = &a->sweep.groups[at];
-        const double*        B         = tni_gauss_seidel_block(&a->sweep, at++);
-        for (int i = 0; i < row_group->count; ++i, ++r) {
-            const double own = B[(TNI_CONE_POINT_ROWS + 1) * i];
-            drop_fixed_row(a, unit->first + r, own);
-            if (unit->unilateral >= 0) a->unilaterals[unit->unilateral].response[r] = own;
-        }
-    }
-    return at;
-}
-
-// pass: how often u has been corrected. False: nothing changed.
-static bool solve_matrix_free(tni_auxiliary* a, tni_island* island, int pass)
-{
-    const int row = unit_of(a, island, 0)->first;
-    int       at  = island->part.group;
-    for (int i = 0; i < island->unit_count && pass == 0; ++i)
-        at = store_responses(a, unit_of(a, island, i), at);
-    if (pass == 0) island->scale = 0;
-    for (int i = row; i < row + island->row_count && pass == 0; ++i)
-        island->scale = fmax(island->scale, fabs(a->b[i]));
-    const tni_gauss_seidel_rows rows = {.b         = a->b + row,
-                                        .condition = a->condition + row,
-                                        .mu        = a->mu + row,
-                                        .f         = a->f + row,
-                                        .a         = a->a + row,
-                                        .base      = pass > 0 ? a->applied + row : NULL,
-                                        .scale     = island->scale};
-    tni_gauss_seidel_report     done;
-    const bool                  solved =
-        tni_gauss_seidel_solve(&a->sweep, &island->part, &rows, a->sweeps,
-                               fmax(SWEPT, a->tolerance), island->looped ? LOOP_GAIN : 0, &done);
-    const tni_mixed_report report = {.residual = done.residual, .residual_row = done.row};
-    if (!island->looped || done.rounds == 0 || pass == CORRECTIONS)
-        note_island(a, island, row, solved || done.rounds >= a->sweeps, &report);
-    a->report.rounds += done.rounds;
-    return done.rounds > 0;
-}
-
-// Shock propagation for stacks, from the ground up: when sweeps are cut short the upper contacts
-// sink; in a last pass each layer rests on the one below as if that could not move.
-static void propagate_shock(tni_auxiliary* a, tni_island* island, double* rhs)
-{
-    const int                   row  = unit_of(a, island, 0)->first;
-    const tni_gauss_seidel_rows rows = {.b         = a->b + row,
-                                        .condition = a->condition + row,
-                                        .mu        = a->mu + row,
-                                        .f         = a->f + row,
-                                        .a         = a->a + row};
-    tni_gauss_seidel_shock(&a->sweep, &island->part, &rows, SHOCK_SWEEPS, a->shock_impulse + row);
-    for (int i = 0, at = island->part.group; i < island->unit_count; ++i) {
-        const tni_auxiliary_unit* unit = unit_of(a, island, i);
-        for (int r = 0; r < unit->row_count; ++r) {
-            const tni_row_group* row_group = &a->sweep.groups[at];
-            for (int k = 0; k < unit->edge_count; ++k) {
-                const tni_auxiliary_edge* edge      = &a->edges[unit->edge_start + k];
-                const int                 component = a->split->plan->component_of[edge->node];
-                if (tni_gauss_seidel_layer(&a->sweep, &island->part, component) != row_group->level)
-                    continue;
-                for (int m = 0; m < edge->dim; ++m)
-                    rhs[edge->row + m] += a->j[edge->at + (size_t)(r * edge->dim + m)] *
-                                          a->shock_impulse[unit->first + r];
-            }
-            if (unit->unilateral >= 0 && !a->keep_forces)
-                a->unilaterals[unit->unilateral].force[r] += a->shock_impulse[unit->first + r];
-            if (r + 1 == unit->row_count || (r + 1) % WIDE_COLUMNS == 0) ++at;
-        }
-    }
-}
-
 // b <- b + K f; stores forces and residuals in the unilaterals.
-static void apply_forces(tni_auxiliary* a, const tni_auxiliary_unit* unit, double* b)
+static void apply_forces(tni_auxiliary* a, tni_unilaterals* with, const tni_auxiliary_unit* unit,
+                         double* b)
 {
     for (int i = 0; i < unit->edge_count; ++i) {
         const tni_auxiliary_edge* edge = &a->edges[unit->edge_start + i];
-        const double*             K    = force_block(a, unit, edge);
+        const double*             K    = edge->K;
         for (int r = 0; r < unit->row_count; ++r)
             for (int k = 0; k < edge->dim; ++k)
-                b[edge->row + k] +=
-                    K[r * edge->dim + k] * (a->f[unit->first + r] - a->applied[unit->first + r]);
+                b[edge->row + k] += K[r * edge->dim + k] * a->f[unit->first + r];
     }
-    for (int r = 0; r < unit->row_count; ++r) a->applied[unit->first + r] = a->f[unit->first + r];
     if (unit->unilateral < 0 || a->keep_forces) return;
-    tni_unilateral* unilateral = &a->unilaterals[unit->unilateral];
+    tni_unilateral* unilateral = &with->unilaterals[unit->unilateral];
     for (int r = 0; r < unit->row_count; ++r) {
         unilateral->force[r]    = a->f[unit->first + r];
         unilateral->residual[r] = a->a[unit->first + r];
@@ -788,30 +628,6 @@ static void apply_forces(tni_auxiliary* a, const tni_auxiliary_unit* unit, doubl
     for (int t = 1; t <= unilateral->slip_count && unit->own_directions; ++t)
         unilateral->force[t] =
             -unilateral->friction * unilateral->slide[t - 1] * unilateral->force[0];
-}
-
-// Responses through regularised loops are approximate, and sums through them are off by rounding
-// over eps_T; but u is right. With its a = J u - r as b, the problem is solved again for the change
-// of f. False: there is none.
-static bool correct_matrix_free(tni_auxiliary* a, double* rhs, const double* x, int pass)
-{
-    bool any = false;
-    for (int i = 0; i < a->island_count; ++i)
-        any = any || (a->islands[i].matrix_free && a->islands[i].looped);
-    if (!any) return false;
-    const double start = tni_auxiliary_now(a);
-    any                = false;
-    evaluate_rows(a, x, rhs + a->model->u_count);
-    for (int i = 0; i < a->island_count; ++i) {
-        tni_island* island = &a->islands[i];
-        if (!island->matrix_free || !island->looped) continue;
-        const int first = unit_of(a, island, 0)->first;
-        memcpy(a->b + first, a->a + first, sizeof *a->b * (size_t)island->row_count);
-        any = solve_matrix_free(a, island, pass) || any;
-    }
-    a->complementarity_time += tni_auxiliary_now(a) - start;
-    for (int i = 0; i < a->unit_count && any; ++i) apply_forces(a, &a->units[i], rhs);
-    return any;
 }
 
 // Nothing touches and nothing is soft: the matrix of bodies and joints, whose factor lasts from the landing of a
@@ -826,61 +642,57 @@ static tn_result solve_joints(tni_auxiliary* a, tni_saddle* saddle, const double
     return a->factored ? tni_saddle_solve(saddle, rhs, x, exact) : result;
 }
 
-bool tni_auxiliary_is_idle(const tni_auxiliary* a)
+bool tni_auxiliary_is_idle(const tni_auxiliary* a, const tni_unilaterals* with)
 {
-    return a->matrix != NULL && !a->loops && tni_step_matrix_is_idle(a->matrix, a);
+    return a->matrix != NULL && !a->loops && tni_step_matrix_is_idle(a->matrix, a, with);
 }
 
-static tn_result solve_in_matrix(tni_auxiliary* a, tni_saddle* saddle, const double* rhs, double* x,
-                                 bool exact)
+static tn_result solve_in_matrix(tni_auxiliary* a, tni_unilaterals* with, tni_saddle* saddle,
+                                 const double* rhs, double* x, bool exact)
 {
     const double start  = tni_auxiliary_now(a);
     tn_result    result = TN_OK;
-    if (tni_auxiliary_is_idle(a)) return solve_joints(a, saddle, rhs, x, exact);
-    if (!a->ready) {
-        result = tni_step_matrix_begin(a->matrix, a, saddle, a->asleep);
+    if (tni_auxiliary_is_idle(a, with)) return solve_joints(a, saddle, rhs, x, exact);
+    if (!is_made(a, with, exact)) {
+        a->made.count = -1;
+        result        = tni_step_matrix_begin(a->matrix, a, with, saddle, a->asleep);
         a->response_time += tni_auxiliary_now(a) - start;
+        if (result == TN_OK) note_made(a, with, exact);
     }
-    a->ready = result == TN_OK;
-    a->full  = a->full || result == TN_ERR_MEMORY;
+    a->full = a->full || result == TN_ERR_MEMORY;
     if (result != TN_OK) return result;
     const double begun = tni_auxiliary_now(a);
-    result             = tni_step_matrix_solve(a->matrix, a, rhs, x, exact);
+    result             = tni_step_matrix_solve(a->matrix, a, with, rhs, x, exact);
     a->complementarity_time += tni_auxiliary_now(a) - begun;
     return result;
 }
 
-tn_result tni_auxiliary_solve(tni_auxiliary* a, tni_saddle* saddle, double* rhs, double* x,
-                              bool exact)
+tn_result tni_auxiliary_solve(tni_auxiliary* a, tni_unilaterals* with, tni_saddle* saddle,
+                              double* rhs, double* x, bool exact)
 {
     const tn_model* model = a->model;
     const double*   r     = rhs + model->u_count;
-    a->report             = (tni_auxiliary_report){.unit = -1};
-    if (a->matrix != NULL) return solve_in_matrix(a, saddle, rhs, x, exact);
-    TRY(prepare(a, saddle, exact));
+    tni_unilaterals none  = {.model = model};
+    if (with == NULL) with = &none;
+    a->report = (tni_auxiliary_report){.unit = -1};
+    if (a->matrix != NULL) return solve_in_matrix(a, with, saddle, rhs, x, exact);
+    TRY(prepare(a, with, saddle, exact));
     TRY(tni_saddle_solve(saddle, rhs, x, exact));
     a->report.row_count = a->row_count;
-    for (int i = 0; i < a->unilateral_count; ++i) {
-        if (a->unilaterals[i].rule == TNI_UNILATERAL_OPEN && !a->keep_forces)
-            memset(a->unilaterals[i].force, 0, sizeof a->unilaterals[i].force);
+    for (int i = 0; i < with->unilateral_count; ++i) {
+        tni_unilateral* unilateral = &with->unilaterals[i];
+        if (unilateral->rule == TNI_UNILATERAL_OPEN && !a->keep_forces)
+            memset(unilateral->force, 0, sizeof unilateral->force);
     }
     if (a->row_count == 0) return TN_OK;
-    for (int i = 0; i < a->unit_count; ++i) set_conditions(a, &a->units[i]);
-    evaluate_rows(a, x, r);
+    for (int i = 0; i < a->unit_count; ++i) set_conditions(a, with, &a->units[i]);
+    evaluate_rows(a, with, x, r);
     memcpy(a->b, a->a, sizeof *a->b * (size_t)a->row_count);
     const double start = tni_auxiliary_now(a);
-    for (int i = 0; i < a->island_count; ++i) {
-        if (a->islands[i].matrix_free) (void)solve_matrix_free(a, &a->islands[i], 0);
-        else solve_dense(a, &a->islands[i]);
-    }
+    for (int i = 0; i < a->island_count; ++i) solve_dense(a, with, &a->islands[i]);
     a->complementarity_time += tni_auxiliary_now(a) - start;
-    for (int i = 0; i < a->unit_count; ++i) apply_forces(a, &a->units[i], rhs);
-    for (int i = 0; i < a->island_count && a->shock; ++i)
-        if (a->islands[i].matrix_free) propagate_shock(a, &a->islands[i], rhs);
-    tn_result result = tni_saddle_solve(saddle, rhs, x, exact);
-    for (int i = 1;
-         i <= CORRECTIONS && !a->shock && result == TN_OK && correct_matrix_free(a, rhs, x, i); ++i)
-        result = tni_saddle_solve(saddle, rhs, x, exact);
+    for (int i = 0; i < a->unit_count; ++i) apply_forces(a, with, &a->units[i], rhs);
+    const tn_result result = tni_saddle_solve(saddle, rhs, x, exact);
     for (int i = 0; i < a->split->auxiliary_count; ++i) {
         const tni_auxiliary_unit* unit = &a->units[i];
         double* mu = x + model->u_count + model->constraints[unit->constraint].row_start;

@@ -4,7 +4,6 @@
 #define TNI_AUXILIARY_H
 
 #include "contact/contact.h"
-#include "linalg/gauss_seidel.h"
 #include "linalg/half_solve.h"
 #include "linalg/least_norm.h"
 #include "linalg/mixed_complementarity.h"
@@ -70,19 +69,15 @@ typedef struct tni_auxiliary_unit {
 } tni_auxiliary_unit;
 
 typedef struct tni_auxiliary_edge {
-    int    node, row, dim; ///< of the plan
-    size_t at;             ///< offset of its blocks in j and k
+    int     node, row, dim; ///< of the plan
+    double *J, *K;          ///< its rows; the directions of their forces
 } tni_auxiliary_edge;
 
 /// Units that are coupled through the mechanism, and no others.
 typedef struct tni_island {
-    int                     unit_start, unit_count, row_count;
-    int                     unilateral_rows; ///< number of rows that belong to unilaterals
-    size_t                  at;              ///< offset of its W
-    bool                    matrix_free;     ///< too large for a W
-    double                  scale;           ///< scale of its residuals
-    bool                    looped; ///< its responses go through regularised loops: approximate
-    tni_gauss_seidel_island part;   ///< if matrix-free: its part of `sweep`
+    int    unit_start, unit_count, row_count;
+    int    next; ///< row of its next unit, while they are placed
+    size_t at;   ///< offset of its W
 } tni_island;
 
 /// Up to three rows of a unit with their half-solved columns (half_solve.h).
@@ -96,7 +91,7 @@ typedef struct tni_auxiliary_report {
     double residual; ///< largest violation of a condition
     int    unit;     ///< the unit that has it; -1: none
     bool   jammed;   ///< friction jam: no finite forces meet all conditions
-    int    rounds;   ///< sweeps and Newton steps in matrix-free islands
+    int    rounds;   ///< factorisations of the step matrix
     bool   split;    ///< some island is so large that its laws are met roughly
 } tni_auxiliary_report;
 
@@ -107,33 +102,51 @@ typedef enum tni_cone_effort {
     TNI_CONES_FROZEN   ///< active sets stay as the last solve has left them: a linear solve
 } tni_cone_effort;
 
+enum { TNI_FIRST_UNILATERALS = 16 }; ///< that there is room for at first
+
+/// What was found: limits, ropes and contact points, with their rows. What answers them (tni_auxiliary) takes it as an
+/// argument, and writes forces, rates and responses into it.
+typedef struct tni_unilaterals {
+    const tn_model* model;
+    tni_arena       arena; ///< its own: it may grow between steps
+    int             unilateral_count, unilateral_capacity;
+    size_t          block_count, block_capacity; ///< doubles in j
+    bool            full;                        ///< too small: grow, and try again
+    bool            spin_and_roll;               ///< spinning and rolling friction have rows
+    unsigned        stamp;                       ///< another one when the set or its rows change
+    tni_unilateral* unilaterals;
+    size_t*         block_at; ///< offsets of the two blocks of each, in j
+    double*         j;        ///< blocks, row_count x dim
+    tni_unilateral* watched;  ///< events: what ended the last substep
+    int             watched_count;
+    tni_contact*    found;  ///< scratch, unilateral_capacity of them
+    tni_finder*     finder; ///< NULL: the model has no shapes that may touch
+} tni_unilaterals;
+
+/// What responses, or the step matrix, were made for: where all of it is the same, they still hold.
+typedef struct tni_made_for {
+    int      count; ///< of unilaterals, whose rules are in `rules`; -1: nothing
+    unsigned found, filled,
+        begun; ///< stamps: of the set, of the matrix, of the step and its soft rows
+    bool softens, exact;
+} tni_made_for;
+
 typedef struct tni_auxiliary {
     const tn_model*  model;
     const tni_split* split;
     tni_arena        arena; ///< its own: it may grow between steps
-    int              unilateral_count, unilateral_capacity;
+    int              unilateral_capacity;
     int              row_count, row_capacity;
     int              island_rows, island_rows_capacity; ///< rows of the largest island
-    size_t           block_count, block_capacity;       ///< doubles in j, and in k
     size_t           response_count, response_capacity;
-    size_t           sweep_capacity; ///< doubles for matrix-free islands
-    int              direct_rows;    ///< islands with more unilateral rows are matrix-free
-    int              sweeps;         ///< most sweeps and Newton steps for a matrix-free island
-    bool             shock;          ///< shock propagation, bottom to top, after these
-    bool             sweep_full;     ///< sweep_capacity was too small
-    bool             full;           ///< some capacity was too small: grow, and try again
-    double tolerance;     ///< relative tolerance of unilateral conditions; 0: as exact as possible
-    bool   spin_and_roll; ///< spinning and rolling friction are solved for
-    bool   keep_forces;   ///< solving for a projection: stored forces stay those of the motion
-    bool off_joints; ///< velocities may not fit the joints: rows that nothing can move are ignored
-    bool ready;      ///< W belongs to the current factorisation and rules
+    bool             full;      ///< some capacity was too small: grow, and try again
+    double           tolerance; ///< residual of the laws of contacts in the step matrix, relative
+    bool keep_forces; ///< solving for a projection: stored forces stay those of the motion
+    bool off_joints;  ///< velocities may not fit the joints: rows that nothing can move are ignored
 
-    tni_unilateral*     unilaterals;
-    size_t*             block_at; ///< offsets of the two blocks of each unilateral, in j and k
-    tni_unilateral*     watched;  ///< events: what ended the last substep
-    int                 watched_count;
-    tni_contact*        found;  ///< scratch, unilateral_capacity of them
-    tni_finder*         finder; ///< NULL: the model has no shapes that may touch
+    unsigned            filled; ///< counts the matrices that A, J and E were written for
+    tni_made_for        made;
+    uint8_t*            rules; ///< by unilateral, of `made`
     int                 unit_count, edge_count, island_count;
     tni_auxiliary_unit* units; ///< constraints first
     tni_auxiliary_edge* edges;
@@ -142,7 +155,7 @@ typedef struct tni_auxiliary {
     int*                group;     ///< union-find forest over components of the plan
     int*                island_of; ///< by component of the plan
     int*                nodes;     ///< scratch: nodes of an island
-    double *            j, *k;     ///< blocks, row_count x dim
+    double *            j, *k;     ///< blocks of constraints, row_count x dim; k: of slides, too
     double*             W;
     uint8_t*            condition;
     uint8_t*            dependent;
@@ -152,9 +165,6 @@ typedef struct tni_auxiliary {
     double*             x;              ///< responses: three columns over all rows of the plan
     tni_half_solves     halves;
     tni_column_set*     column_sets; ///< row_capacity of them
-    tni_gauss_seidel    sweep;
-    double*             applied; ///< by row: the part of f that is in the right-hand side already
-    double*             shock_impulse; ///< by row: shock impulses, applied to the upper side only
     tni_mixed*          mixed;
     tni_least_norm      least;
 
@@ -180,50 +190,59 @@ TN_NODISCARD tn_result tni_auxiliary_create(const tn_model* model, const tni_spl
                                             tni_auxiliary* a);
 void                   tni_auxiliary_free(tni_auxiliary* a);
 /// Makes room for what did not fit or nearly did not. Not within a step.
-TN_NODISCARD tn_result tni_auxiliary_grow(tni_auxiliary* a);
-bool                   tni_auxiliary_is_tight(const tni_auxiliary* a);
+TN_NODISCARD tn_result tni_auxiliary_grow(tni_auxiliary* a, tni_unilaterals* with);
+bool                   tni_auxiliary_is_tight(const tni_auxiliary* a, const tni_unilaterals* with);
+
+TN_NODISCARD tn_result tni_unilaterals_create(const tn_model* model, tni_unilaterals* a);
+void                   tni_unilaterals_free(tni_unilaterals* a);
+/// Twice the room; empties it. Not within a step.
+TN_NODISCARD tn_result tni_unilaterals_grow(tni_unilaterals* a);
+/// As if nothing had ever been found.
+void tni_unilaterals_clear(tni_unilaterals* a);
 
 /// Where the block of an edge of an auxiliary constraint goes; k: the directions of its force.
 double* tni_auxiliary_j(tni_auxiliary* a, int edge);
 double* tni_auxiliary_k(tni_auxiliary* a, int edge);
 
 /// Evaluates gaps and rates of all unilaterals and, with jacobians, their rows.
-void tni_unilaterals_evaluate(tni_auxiliary* a, const tni_view* views, const double* z,
+void tni_unilaterals_evaluate(tni_unilaterals* a, const tni_view* views, const double* z,
                               bool jacobians);
 /// Collects all with gap <= reach [m or rad]. Those that were in the set before keep their force.
 /// False: full.
-bool tni_unilaterals_find(tni_auxiliary* a, const tni_view* views, const double* z, double reach);
+bool tni_unilaterals_find(tni_unilaterals* a, const tni_view* views, const double* z, double reach);
 /// Collects all that matter on the way from one configuration to another (tni_find_ahead); gaps,
-/// rates and rows are those at the start. Otherwise as above.
-bool tni_unilaterals_find_ahead(tni_auxiliary* a, const tni_view* start, const tni_view* end,
+/// rates and rows are those at the start. Nothing is known of those that were in the set before.
+bool tni_unilaterals_find_ahead(tni_unilaterals* a, const tni_view* start, const tni_view* end,
                                 const double* z);
 /// Adds those that are penetrated by more than reach and not in the set yet. Returns how many; -1:
 /// full.
-int tni_unilaterals_find_more(tni_auxiliary* a, const tni_view* views, const double* z,
+int tni_unilaterals_find_more(tni_unilaterals* a, const tni_view* views, const double* z,
                               double reach);
 /// Takes the set of another. False: full.
-bool tni_unilaterals_copy(tni_auxiliary* a, const tni_auxiliary* from);
+bool tni_unilaterals_copy(tni_unilaterals* a, const tni_unilaterals* from);
 /// Event detection: finds what the active set does not prevent: unilaterals that are penetrated by
 /// more than reach, and sliding ones whose slip has reversed by more than reach. They are watched
 /// from now on. False: full.
-bool tni_unilaterals_watch(tni_auxiliary* a, const tni_view* views, const double* z, double reach);
+bool tni_unilaterals_watch(tni_unilaterals* a, const tni_view* views, const double* z,
+                           double reach);
 /// Renews the contact points at the current views: the point of a rim moves along it.
-void tni_unilaterals_renew(tni_auxiliary* a, const tni_view* views, const double* z);
+void tni_unilaterals_renew(tni_unilaterals* a, const tni_view* views, const double* z);
 /// Largest penetration, of unilaterals in the set or not [m or rad]; 0: none.
-double tni_unilaterals_penetration(tni_auxiliary* a, const tni_view* views, const double* z);
+double tni_unilaterals_penetration(tni_unilaterals* a, const tni_view* views, const double* z);
 /// The smallest gap, or slip, of what is watched: an event function.
-double tni_unilaterals_event(const tni_auxiliary* a, const tni_view* views, const double* z);
-void tni_unilateral_bodies(const tni_auxiliary* a, const tni_unilateral* unilateral, int bodies[2]);
+double tni_unilaterals_event(const tni_unilaterals* a, const tni_view* views, const double* z);
+void   tni_unilateral_bodies(const tni_unilaterals* a, const tni_unilateral* unilateral,
+                             int bodies[2]);
 /// Largest violation at a projection: held unilaterals by |gap| or |rate|, others by the negative
 /// part of it.
-double tni_unilaterals_position_error(const tni_auxiliary* a);
-double tni_unilaterals_velocity_error(const tni_auxiliary* a);
+double tni_unilaterals_position_error(const tni_unilaterals* a);
+double tni_unilaterals_velocity_error(const tni_unilaterals* a);
 /// Approximate response of row k of a unilateral to its own unit force: with free bodies, no
 /// joints.
 double tni_unilateral_free_response(const tni_auxiliary* a, tni_saddle* saddle, int unilateral,
                                     int k);
 /// Its name for messages: "joint 'door'", "contact of 'box' on 'ground'".
-void tni_unilateral_text(const tni_auxiliary* a, const tni_unilateral* unilateral, char* text,
+void tni_unilateral_text(const tni_unilaterals* a, const tni_unilateral* unilateral, char* text,
                          size_t size);
 /// Force of a soft contact at its gap and rate.
 double tni_unilateral_soft_force(const tni_unilateral* unilateral);
@@ -239,10 +258,10 @@ TNI_INLINE double tni_auxiliary_now(const tni_auxiliary* a)
 }
 
 /// Whether nothing touches and nothing is soft in a mechanism without loops: solves need the matrix of the joints only.
-bool tni_auxiliary_is_idle(const tni_auxiliary* a);
-/// Solves with the factored system: rhs is b and r of all rows; x receives u, mu, and -f on the
-/// rows of auxiliary constraints. rhs is overwritten. TN_ERR_MEMORY: full.
-TN_NODISCARD tn_result tni_auxiliary_solve(tni_auxiliary* a, tni_saddle* saddle, double* rhs,
-                                           double* x, bool exact);
+bool tni_auxiliary_is_idle(const tni_auxiliary* a, const tni_unilaterals* with);
+/// Solves with the factored system, and with these unilaterals (NULL: none): rhs is b and r of all rows; x receives u,
+/// mu, and -f on the rows of auxiliary constraints. rhs is overwritten. TN_ERR_MEMORY: full.
+TN_NODISCARD tn_result tni_auxiliary_solve(tni_auxiliary* a, tni_unilaterals* with,
+                                           tni_saddle* saddle, double* rhs, double* x, bool exact);
 
 #endif

@@ -31,7 +31,6 @@ static void count_islands(tni_auxiliary* a)
         tni_island* island = &a->islands[*at];
         island->unit_count += 1;
         island->row_count += unit->row_count;
-        island->unilateral_rows += unit->unilateral >= 0 ? unit->row_count : 0;
     }
 }
 
@@ -43,7 +42,7 @@ static void set_order(tni_auxiliary* a)
     for (int i = 0; i < a->island_count; ++i) {
         tni_island* island = &a->islands[i];
         island->unit_start = units;
-        island->part.row   = a->row_count; // until known: the next row
+        island->next       = a->row_count;
         units += island->unit_count;
         a->row_count += island->row_count;
         island->unit_count = 0;
@@ -52,8 +51,8 @@ static void set_order(tni_auxiliary* a)
         tni_auxiliary_unit* unit = &a->units[i];
         if (unit->row_count == 0) continue;
         tni_island* island = &a->islands[a->island_of[group_of(a, unit)]];
-        unit->first        = island->part.row;
-        island->part.row += unit->row_count;
+        unit->first        = island->next;
+        island->next += unit->row_count;
         a->order[island->unit_start + island->unit_count++] = i;
     }
 }

@@ -402,7 +402,7 @@ tn_result tni_lm_factor(tni_lm* a, const tni_configuration* at, double nu)
 {
     tni_system* system             = a->system;
     system->saddle->regularisation = nu;
-    system->auxiliary.ready        = false;
+    ++system->auxiliary.filled;
     tni_system_evaluate(system, at);
     fill_masses(a);
     fill_rows(a, at);
@@ -418,7 +418,7 @@ tn_result tni_lm_solve(tni_lm* a)
 {
     double* r = a->system->gamma;
     for (int i = 0; i < a->model->row_count; ++i) r[i] = -a->residual[i];
-    return tni_system_solve(a->system, NULL, r, false, NULL);
+    return tni_system_solve_joints(a->system, NULL, r, false, NULL);
 }
 
 double tni_lm_predicted(const tni_lm* a, double share)

@@ -39,7 +39,7 @@ static tn_result find_contradiction(tni_system* system, const double* wanted, do
         r[i] = -wanted[i];
         size = fmax(size, fabs(wanted[i]));
     }
-    TRY(tni_system_solve(system, NULL, r, true, why));
+    TRY(tni_system_solve_joints(system, NULL, r, true, why));
     int          row;
     const double residual = tni_system_residual(system, &row);
     if (!check->contradictory && residual > 1e-9 * scale && residual > 0.01 * size) {
@@ -56,7 +56,7 @@ static tn_result find_dependent(tni_system* system, tn_check* check, tn_row_name
     const tni_auxiliary* a = &system->auxiliary;
     if (system->split->auxiliary_rows == 0) return TN_OK;
     memset(system->gamma, 0, sizeof(double) * (size_t)system->model->row_count);
-    const tn_result result = tni_system_solve(system, NULL, system->gamma, true, why);
+    const tn_result result = tni_system_solve_joints(system, NULL, system->gamma, true, why);
     for (int i = 0; result == TN_OK && i < system->split->auxiliary_count; ++i) {
         const tni_auxiliary_unit* unit  = &a->units[i];
         const int                 first = system->model->constraints[unit->constraint].row_start;
@@ -94,10 +94,10 @@ static tn_result find_redundant(tni_system* system, tn_check* check, tn_row_name
 static tn_result check_joints(tni_system* system, const tni_configuration* at, tn_check* check,
                               tn_row_name* redundant, tn_why* why)
 {
-    const tn_model* model              = system->model;
-    system->auxiliary.unilateral_count = 0;
-    *check                             = (tn_check){
-                                    .rank_margin = 1, .part_count = model->part_count, .floating_count = model->floating_count};
+    const tn_model* model = system->model;
+    tni_unilaterals_clear(&system->unilaterals);
+    *check = (tn_check){
+        .rank_margin = 1, .part_count = model->part_count, .floating_count = model->floating_count};
     compare_masses(model, check);
     TRY(tni_system_factor(system, at, why));
     TRY(find_redundant(system, check, redundant, why));

@@ -67,6 +67,7 @@ struct tni_soft_rows {
     double*        factor;              ///< by A node: LDL^T of M, 12 x 12 at most
     size_t*        factor_at;
     double         h, frame;
+    unsigned       stamp; ///< counts kicks and landings
     tni_cords      cords;
     bool           taut;       ///< some are stiff: their rows take part
     element*       cord_rows;  ///< of distance joints and ropes, in the order of the cords
@@ -461,7 +462,8 @@ void tni_soft_kick(tni_soft_rows* s, const tni_scene_view* at, double h, double 
     forces.forces_only    = true;
     s->h                  = h;
     s->frame              = frame;
-    s->taut               = false;
+    ++s->stamp;
+    s->taut = false;
     for (int i = 0; i < s->capacity; ++i) s->elements[i].across = 0;
     pass(s, &forces, 0, u, take_first);
     pass(s, at, h, ahead, take_ahead);
@@ -607,6 +609,7 @@ double tni_soft_correct(tni_soft_rows* s, const tni_scene_view* at, const double
 
 void tni_soft_land(tni_soft_rows* s, const tni_scene_view* at, const double* u)
 {
+    ++s->stamp;
     pass(s, at, 0, u, take_landing);
     for (int i = 0; i < s->count; ++i) {
         element* e = &s->elements[i];
@@ -656,6 +659,11 @@ double tni_soft_fast_energy(const tni_soft_rows* s)
 int tni_soft_count(const tni_soft_rows* s)
 {
     return s->count;
+}
+
+unsigned tni_soft_stamp(const tni_soft_rows* s)
+{
+    return s->stamp;
 }
 
 int tni_soft_stiff_count(const tni_soft_rows* s)

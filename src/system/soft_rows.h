@@ -61,4 +61,7 @@ void tni_soft_first_row(const tni_soft_rows* rows, int actuation, double* compli
 /// Adds to b, writes the rows' part of r.
 void tni_soft_rhs(const tni_soft_rows* rows, const tni_saddle* saddle, double* rhs);
 
+/// Another number after each kick or landing.
+unsigned tni_soft_stamp(const tni_soft_rows* soft);
+
 #endif

@@ -18,11 +18,11 @@
 
 #include <math.h>
 
-enum { FIRST_BYTES = 1 << 16, PAIR_ROWS = 48, ITERATIONS = 60, FURTHER = 4 };
+enum { FIRST_BYTES = 1 << 16, PAIR_ROWS = 48, ITERATIONS = 60, FURTHER = 4, FEW = 16 };
 
-// Residuals of the laws [m/s or rad/s], beside approaches of 1: of a solve, and where steps that no longer help
-// end one.
-static const double EXACT = 1e-7, ACCEPTED = 1e-5, SPLIT = 1e-3;
+// Residuals of the laws beside approaches of 1 [m/s or rad/s]: where steps that no longer help end a solve, beside the
+// tolerance; and by splitting.
+static const double ACCEPTED = 100, SPLIT = 1e-3;
 
 /// Memory that is given out from one block and taken back all at once.
 typedef struct region {
@@ -63,6 +63,7 @@ struct tni_step_matrix {
     uint8_t*          asleep; ///< by component
     bool              taut;   ///< the plan has rows of cords
     bool              anew;   ///< a step begins: the plan must have no more than it needs
+    unsigned          steps;  ///< that have begun
     bool              warm;   ///< x is the answer of a solve since the last begin
     double*           last;   ///< u of the last solve
     bool              near;   ///< it tells about the next one
@@ -120,7 +121,7 @@ static tn_result take(tni_step_matrix* m, int unilaterals, size_t bytes)
     return TN_OK;
 }
 
-static tn_result make_plan(tni_step_matrix* m, const tni_auxiliary* a);
+static tn_result make_plan(tni_step_matrix* m, const tni_unilaterals* a);
 
 tn_result tni_step_matrix_create(const tn_model* model, tni_soft_rows* soft,
                                  tni_bounded_rows* bounded, tni_step_matrix** out)
@@ -128,13 +129,13 @@ tn_result tni_step_matrix_create(const tn_model* model, tni_soft_rows* soft,
     tni_step_matrix* m = tni_host_take(&model->arena.host, sizeof *m);
     *out               = m;
     if (m == NULL) return TN_ERR_MEMORY;
-    m->model                   = model;
-    m->soft                    = soft;
-    m->bounded                 = bounded;
-    m->arena                   = tni_arena_make(&model->arena.host);
-    const tni_auxiliary none   = {.model = model};
-    const size_t        nodes  = (size_t)(model->free_count + model->constraint_count);
-    tn_result           result = take(m, 64, FIRST_BYTES + 4096 * nodes);
+    m->model                     = model;
+    m->soft                      = soft;
+    m->bounded                   = bounded;
+    m->arena                     = tni_arena_make(&model->arena.host);
+    const tni_unilaterals none   = {.model = model};
+    const size_t          nodes  = (size_t)(model->free_count + model->constraint_count);
+    tn_result             result = take(m, 64, FIRST_BYTES + 4096 * nodes);
     while (result == TN_OK) { // without contacts a step takes no memory
         result = make_plan(m, &none);
         if (result != TN_ERR_MEMORY || !m->region.full) break;
@@ -166,6 +167,12 @@ void tni_step_matrix_renew(tni_step_matrix* m)
 {
     m->anew = true;
     m->near = false;
+    ++m->steps;
+}
+
+unsigned tni_step_matrix_begun(const tni_step_matrix* m)
+{
+    return m->steps + (m->soft != NULL ? tni_soft_stamp(m->soft) : 0);
 }
 
 void tni_step_matrix_cool(tni_step_matrix* m)
@@ -179,7 +186,7 @@ void tni_step_matrix_forget(tni_step_matrix* m)
     m->exact          = true;
 }
 
-static uint64_t key_of(const tni_auxiliary* a, int i)
+static uint64_t key_of(const tni_unilaterals* a, int i)
 {
     static const uint64_t limits = UINT64_C(1) << 63;
     int                   bodies[2];
@@ -203,7 +210,7 @@ static bool key_before(const void* user, int a, int b)
     return key[a] < key[b];
 }
 
-static void sort_unilaterals(tni_step_matrix* m, const tni_auxiliary* a)
+static void sort_unilaterals(tni_step_matrix* m, const tni_unilaterals* a)
 {
     for (int i = 0; i < a->unilateral_count; ++i) {
         m->key[i]   = key_of(a, i);
@@ -212,8 +219,13 @@ static void sort_unilaterals(tni_step_matrix* m, const tni_auxiliary* a)
     tni_sort(m->order, m->spare, a->unilateral_count, key_before, m->key);
 }
 
+static int bounded_rows_of(const tni_step_matrix* m, int constraint)
+{
+    return m->bounded->count > 0 ? m->bounded->rows_of[constraint] : 0;
+}
+
 // Gives each unilateral its rows. False: the plan has no room for some, or, for a step that begins, too much.
-static bool fit(tni_step_matrix* m, const tni_auxiliary* a)
+static bool fit(tni_step_matrix* m, const tni_unilaterals* a)
 {
     int at = 0;
     if (m->plan == NULL) return false;
@@ -228,7 +240,7 @@ static bool fit(tni_step_matrix* m, const tni_auxiliary* a)
         if (at == m->room_count || m->rooms[at].key != m->key[i]) return false;
         room*     own    = &m->rooms[at];
         const int joint  = own->node - m->model->free_count;
-        const int before = is_limit(own->key) ? own->first - m->bounded->rows_of[joint] : 0;
+        const int before = is_limit(own->key) ? own->first - bounded_rows_of(m, joint) : 0;
         m->slots[i]      = (slot){own->node, own->used, own->edge, before};
         own->used += rows;
     }
@@ -266,7 +278,7 @@ static void add_mechanism(const tni_step_matrix* m, building* g)
             add_edge(g, g->count, model->bodies[body].node, tni_is_strong(model, c, body));
         }
         const int soft      = m->soft != NULL ? tni_soft_rows_of(m->soft, i) : 0;
-        const int rows      = c->row_count + soft + m->bounded->rows_of[i];
+        const int rows      = c->row_count + soft + bounded_rows_of(m, i);
         g->dim[g->count]    = c->edge_count > 0 ? rows : 0;
         g->hard[g->count]   = c->row_count;
         g->sign[g->count++] = -1;
@@ -281,7 +293,7 @@ static void add_mechanism(const tni_step_matrix* m, building* g)
 }
 
 // In the order of their keys.
-static void add_rooms(tni_step_matrix* m, const tni_auxiliary* a, building* g)
+static void add_rooms(tni_step_matrix* m, const tni_unilaterals* a, building* g)
 {
     const tn_model* model = m->model;
     room*           last  = NULL;
@@ -301,8 +313,10 @@ static void add_rooms(tni_step_matrix* m, const tni_auxiliary* a, building* g)
             } else {
                 int bodies[2];
                 tni_unilateral_bodies(a, &a->unilaterals[i], bodies);
+                const int low =
+                    bodies[0] < bodies[1] ? 0 : 1; // points of a pair may have either body first
                 for (int side = 0; side < 2; ++side) {
-                    const int node = model->bodies[bodies[side]].node;
+                    const int node = model->bodies[bodies[side == 0 ? low : 1 - low]].node;
                     if (node >= 0) add_edge(g, g->count, node, true);
                 }
                 g->sign[g->count++] = -1;
@@ -313,7 +327,7 @@ static void add_rooms(tni_step_matrix* m, const tni_auxiliary* a, building* g)
     }
 }
 
-static tn_result make_plan(tni_step_matrix* m, const tni_auxiliary* a)
+static tn_result make_plan(tni_step_matrix* m, const tni_unilaterals* a)
 {
     const tn_model* model = m->model;
     tn_host         host  = {region_allocate, region_release, NULL, &m->region, NULL, NULL};
@@ -405,7 +419,7 @@ static void clear_rooms(tni_step_matrix* m)
     }
 }
 
-static void load_unilaterals(tni_step_matrix* m, const tni_auxiliary* a)
+static void load_unilaterals(tni_step_matrix* m, const tni_unilaterals* a, bool keep_forces)
 {
     const tn_model* model = m->model;
     clear_rooms(m);
@@ -436,17 +450,17 @@ static void load_unilaterals(tni_step_matrix* m, const tni_auxiliary* a)
             e->side[e->side_count++] =
                 (tni_cone_side){at, body->u_start, body->dim, a->j + a->block_at[2 * i + side]};
         }
-        if (!a->keep_forces) memcpy(e->f, unilateral->force, sizeof e->f);
+        if (!keep_forces) memcpy(e->f, unilateral->force, sizeof e->f);
     }
 }
 
 // After the unilaterals.
-static void load_bounded(tni_step_matrix* m, const tni_auxiliary* a)
+static void load_bounded(tni_step_matrix* m, const tni_auxiliary* a, const tni_unilaterals* with)
 {
     const tn_model* model = m->model;
     for (int i = 0; i < m->bounded->count; ++i) {
         const tni_bounded* b        = &m->bounded->rows[i];
-        tni_cone_element*  e        = &m->newton.elements[a->unilateral_count + i];
+        tni_cone_element*  e        = &m->newton.elements[with->unilateral_count + i];
         const tni_joint*   joint    = &model->joints[b->of->joint];
         const int          bodies[] = {joint->body1, joint->body2};
         const bool         open     = b->is_open || !a->binds || a->keep_forces;
@@ -467,15 +481,49 @@ static void load_bounded(tni_step_matrix* m, const tni_auxiliary* a)
     }
 }
 
-bool tni_step_matrix_is_idle(const tni_step_matrix* m, const tni_auxiliary* a)
+bool tni_step_matrix_is_idle(const tni_step_matrix* m, const tni_auxiliary* a,
+                             const tni_unilaterals* with)
 {
     const bool soft =
         m->soft != NULL && a->softens && (tni_soft_count(m->soft) > 0 || tni_soft_is_taut(m->soft));
-    return a->unilateral_count == 0 && !soft && (!a->binds || m->bounded->count == 0);
+    return with->unilateral_count == 0 && !soft && (!a->binds || m->bounded->count == 0);
 }
 
-tn_result tni_step_matrix_begin(tni_step_matrix* m, const tni_auxiliary* a, tni_saddle* joints,
-                                const uint8_t* asleep)
+// W of few unilaterals as the mechanism has it, but for its springs, which the matrix of the joints does not have: light
+// parts that carry heavy ones need it.
+static tn_result weigh_behind_joints(tni_step_matrix* m, const tni_auxiliary* with,
+                                     tni_saddle* joints)
+{
+    enum { COLUMNS = 3 };
+    const size_t all = (size_t)(m->model->u_count + m->model->row_count);
+    TRY(tni_saddle_factor(joints));
+    for (int i = 0; i < m->newton.count - m->bounded->count; ++i) {
+        const tni_cone_element* e                = &m->newton.elements[i];
+        double                  W[TNI_CONE_ROWS] = {0};
+        int                     given[2];
+        for (int s = 0; s < e->side_count; ++s) given[s] = m->plan->col_node[e->side[s].edge];
+        for (int first = 0; first < e->count; first += COLUMNS) {
+            const int count = e->count - first < COLUMNS ? e->count - first : COLUMNS;
+            for (int s = 0; s < e->side_count; ++s)
+                for (int c = 0; c < count; ++c)
+                    for (int k = 0; k < e->side[s].dim; ++k)
+                        with->x[(e->side[s].row + k) * count + c] =
+                            e->side[s].J[(first + c) * e->side[s].dim + k];
+            tni_saddle_respond(joints, given, e->side_count, given, e->side_count, count, with->x,
+                               false, with->x + COLUMNS * all);
+            for (int s = 0; s < e->side_count; ++s)
+                for (int c = 0; c < count; ++c)
+                    for (int k = 0; k < e->side[s].dim; ++k)
+                        W[first + c] += e->side[s].J[(first + c) * e->side[s].dim + k] *
+                                        with->x[(e->side[s].row + k) * count + c];
+        }
+        tni_cone_newton_weigh(&m->newton, i, W);
+    }
+    return TN_OK;
+}
+
+tn_result tni_step_matrix_begin(tni_step_matrix* m, const tni_auxiliary* with,
+                                const tni_unilaterals* a, tni_saddle* joints, const uint8_t* asleep)
 {
     if (a->unilateral_count > m->unilateral_capacity) {
         m->region.full = false;
@@ -493,22 +541,24 @@ tn_result tni_step_matrix_begin(tni_step_matrix* m, const tni_auxiliary* a, tni_
     m->saddle->later          = joints->later;
     m->saddle->damped         = joints->damped;
     load_mechanism(m, joints);
-    if (m->soft != NULL && a->softens) tni_soft_write(m->soft, m->saddle);
+    if (m->soft != NULL && with->softens) tni_soft_write(m->soft, m->saddle);
     else if (m->soft != NULL) tni_soft_leave_out(m->soft, m->saddle);
-    load_unilaterals(m, a);
-    load_bounded(m, a);
+    load_unilaterals(m, a, with->keep_forces);
+    load_bounded(m, with, a);
     memset(m->asleep, 0, (size_t)m->plan->component_count);
     for (int i = 0; asleep != NULL && i < m->model->free_count; ++i)
         if (asleep[m->model->free_bodies[i]]) m->asleep[m->plan->component_of[i]] = 1;
     tni_cone_newton_begin(&m->newton, m->saddle, m->asleep);
+    if (a->unilateral_count > 0 && a->unilateral_count <= FEW)
+        TRY(weigh_behind_joints(m, with, joints));
     m->warm = false;
     return TN_OK;
 }
 
 // ---- Solving ---------------------------------------------------------------------------------------
 
-tn_result tni_step_matrix_solve(tni_step_matrix* m, tni_auxiliary* a, const double* rhs, double* x,
-                                bool refine)
+tn_result tni_step_matrix_solve(tni_step_matrix* m, tni_auxiliary* a, tni_unilaterals* with,
+                                const double* rhs, double* x, bool refine)
 {
     const tn_model* model = m->model;
     double          scale = 0, residual;
@@ -521,30 +571,31 @@ tn_result tni_step_matrix_solve(tni_step_matrix* m, tni_auxiliary* a, const doub
             memcpy(m->rhs + m->plan->row_start[model->free_count + i],
                    rhs + model->u_count + c->row_start, sizeof *rhs * (size_t)c->row_count);
     }
-    if (a->keep_forces && a->unilateral_count == 0) m->warm = false; // it is about something else
+    if (a->keep_forces && with->unilateral_count == 0)
+        m->warm = false; // it is about something else
     if (m->soft != NULL && a->softens && !a->keep_forces) tni_soft_rhs(m->soft, m->saddle, m->rhs);
     bool heavy =
         true; // ropes and limits alone: what hangs from them may weigh a million times more
-    for (int i = 0; i < a->unilateral_count; ++i) {
+    for (int i = 0; i < with->unilateral_count; ++i) {
         tni_cone_element* e = &m->newton.elements[i];
-        heavy               = heavy && a->unilaterals[i].limit >= 0;
-        for (int k = 0; k < e->count; ++k) e->c[k] = -a->unilaterals[i].target[k];
-        e->compliance = a->unilaterals[i].soft ? a->unilaterals[i].compliance : 0;
-        if (e->kind != TNI_CONE_OPEN && !a->unilaterals[i].soft) scale = fmax(scale, -e->c[0]);
+        heavy               = heavy && with->unilaterals[i].limit >= 0;
+        for (int k = 0; k < e->count; ++k) e->c[k] = -with->unilaterals[i].target[k];
+        e->compliance = with->unilaterals[i].soft ? with->unilaterals[i].compliance : 0;
+        if (e->kind != TNI_CONE_OPEN && !with->unilaterals[i].soft) scale = fmax(scale, -e->c[0]);
     }
     if (m->soft != NULL) tni_bounded_take_springs(m->bounded, m->soft);
     for (int i = 0; i < m->bounded->count; ++i) {
-        tni_cone_element*  e = &m->newton.elements[a->unilateral_count + i];
+        tni_cone_element*  e = &m->newton.elements[with->unilateral_count + i];
         const tni_bounded* b = &m->bounded->rows[i];
         memcpy(e->c, b->c, sizeof b->c);
         e->compliance = b->compliance;
     }
     const bool             crowded = a->crowded;
     const int              most    = a->effort == TNI_CONES_FURTHER ? FURTHER : ITERATIONS;
-    const tni_cone_options options = {.tolerance       = fmax(a->tolerance, EXACT) * fmax(1, scale),
-                                      .accepted        = ACCEPTED * fmax(1, scale),
-                                      .iterations      = most,
-                                      .split_tolerance = SPLIT * fmax(1, scale),
+    const tni_cone_options options = {.tolerance        = a->tolerance * fmax(1, scale),
+                                      .accepted         = ACCEPTED * a->tolerance * fmax(1, scale),
+                                      .iterations       = most,
+                                      .split_tolerance  = SPLIT * fmax(1, scale),
                                       .split_iterations = a->effort == TNI_CONES_FURTHER ? 10 : 20,
                                       .refine           = refine || m->exact,
                                       .warm             = m->warm,
@@ -576,9 +627,9 @@ tn_result tni_step_matrix_solve(tni_step_matrix* m, tni_auxiliary* a, const doub
                    m->x + m->plan->row_start[model->free_count + i],
                    sizeof *x * (size_t)c->row_count);
     }
-    for (int i = 0; i < a->unilateral_count; ++i) {
+    for (int i = 0; i < with->unilateral_count; ++i) {
         const tni_cone_element* e          = &m->newton.elements[i];
-        tni_unilateral*         unilateral = &a->unilaterals[i];
+        tni_unilateral*         unilateral = &with->unilaterals[i];
         for (int k = 0; k < e->count; ++k) {
             unilateral->residual[k] = e->w[k];
             unilateral->response[k] = e->W[k];
@@ -586,7 +637,7 @@ tn_result tni_step_matrix_solve(tni_step_matrix* m, tni_auxiliary* a, const doub
         }
     }
     for (int i = 0; i < m->bounded->count; ++i) {
-        const tni_cone_element* e = &m->newton.elements[a->unilateral_count + i];
+        const tni_cone_element* e = &m->newton.elements[with->unilateral_count + i];
         tni_bounded*            b = &m->bounded->rows[i];
         if (e->kind == TNI_CONE_OPEN) continue;
         memcpy(b->w, e->w, sizeof b->w);

@@ -18,18 +18,23 @@ TN_NODISCARD tn_result tni_step_matrix_grow(tni_step_matrix* matrix, int unilate
 
 /// A step begins: the plan is made anew unless it is just that of what touches then.
 void tni_step_matrix_renew(tni_step_matrix* matrix);
+/// Another number when a step has begun, or soft rows were computed anew, since: begin again.
+unsigned tni_step_matrix_begun(const tni_step_matrix* matrix);
 /// The last answer says nothing about the next.
 void tni_step_matrix_cool(tni_step_matrix* matrix);
 /// The next solve starts from nothing: multipliers of rows that loops make redundant are the least ones then.
 void tni_step_matrix_forget(tni_step_matrix* matrix);
 /// Whether nothing but bodies and joints stands in it: it need not be used then.
-bool tni_step_matrix_is_idle(const tni_step_matrix* matrix, const tni_auxiliary* a);
+bool tni_step_matrix_is_idle(const tni_step_matrix* matrix, const tni_auxiliary* a,
+                             const tni_unilaterals* with);
 /// After a factorisation, or a change of the unilaterals or their rules: takes A, J and E from the saddle of the
 /// joints, and the rows of the unilaterals. asleep: by body. TN_ERR_MEMORY: it does not fit; grow and try again.
-TN_NODISCARD tn_result tni_step_matrix_begin(tni_step_matrix* matrix, const tni_auxiliary* a,
-                                             tni_saddle* joints, const uint8_t* asleep);
+TN_NODISCARD tn_result tni_step_matrix_begin(tni_step_matrix* matrix, const tni_auxiliary* with,
+                                             const tni_unilaterals* a, tni_saddle* joints,
+                                             const uint8_t* asleep);
 /// u and mu of the model for b and r, as tni_saddle_solve has them; impulses and rates of the unilaterals.
 TN_NODISCARD tn_result tni_step_matrix_solve(tni_step_matrix* matrix, tni_auxiliary* a,
-                                             const double* rhs, double* x, bool refine);
+                                             tni_unilaterals* with, const double* rhs, double* x,
+                                             bool refine);
 
 #endif

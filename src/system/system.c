@@ -61,6 +61,7 @@ tn_result tni_system_create(tni_arena* arena, const tn_model* model, tn_loops lo
     system->regularisation = system->saddle->regularisation;
     set_lone_nodes(system);
     if (tni_common_joints_create(arena, model, &system->commons) != TN_OK) return TN_ERR_MEMORY;
+    TRY(tni_unilaterals_create(model, &system->unilaterals));
     return tni_auxiliary_create(model, system->split, &system->auxiliary);
 }
 
@@ -72,14 +73,30 @@ void tni_system_scale_regularisation(tni_system* system, double factor)
 
 bool tni_system_regularises(const tni_system* system)
 {
-    return tni_system_has_loops(system) || system->saddle->schur != NULL;
+    return tni_system_has_loops(system) || tni_system_is_schur(system);
+}
+
+bool tni_system_is_schur(const tni_system* system)
+{
+    return system->saddle->schur != NULL;
 }
 
 void tni_system_free(tni_system* system)
 {
     if (system == NULL) return;
     tni_auxiliary_free(&system->auxiliary);
+    tni_unilaterals_free(&system->unilaterals);
     tni_saddle_release(system->saddle);
+}
+
+size_t tni_system_bytes(const tni_system* system)
+{
+    return system->auxiliary.arena.bytes + system->unilaterals.arena.bytes;
+}
+
+bool tni_system_is_full(const tni_system* system)
+{
+    return system->auxiliary.full || system->unilaterals.full;
 }
 
 tn_result tni_system_solver(const tni_system* system, tn_solver* solver)
@@ -150,7 +167,7 @@ static void fill_rows(tni_system* system, const tni_configuration* at, bool jaco
                                   jacobians ? J : NULL, otherwise ? K : NULL};
         tni_constraint_rows(model, constraint, system->views, at->time, at->z, &out);
     }
-    tni_unilaterals_evaluate(&system->auxiliary, system->views, at->z, jacobians);
+    tni_unilaterals_evaluate(&system->unilaterals, system->views, at->z, jacobians);
 }
 
 void tni_system_evaluate(tni_system* system, const tni_configuration* at)
@@ -220,9 +237,9 @@ static tn_result fail_at_unilateral(const tni_system* system, tn_why* why)
     const tni_auxiliary_unit* unit = a->report.unit >= 0 ? &a->units[a->report.unit] : NULL;
     if (unit == NULL || unit->unilateral < 0)
         return tni_fail(why, TN_ERR_DIVERGED, "no forces keep all contacts and limits");
-    const tni_unilateral* unilateral = &a->unilaterals[unit->unilateral];
+    const tni_unilateral* unilateral = &system->unilaterals.unilaterals[unit->unilateral];
     char                  text[120];
-    tni_unilateral_text(a, unilateral, text, sizeof text);
+    tni_unilateral_text(&system->unilaterals, unilateral, text, sizeof text);
     if (unilateral->limit >= 0)
         return tni_fail(why, TN_ERR_DIVERGED, "%s: no force keeps it within its limit", text);
     if (unilateral->friction == 0)
@@ -269,7 +286,7 @@ void tni_system_fill(tni_system* system, const tni_configuration* at)
     start = now(system);
     fill_rows(system, at, true);
     system->phases.assemble += now(system) - start;
-    system->auxiliary.ready    = false;
+    ++system->auxiliary.filled;
     system->auxiliary.factored = false;
 }
 
@@ -284,20 +301,21 @@ tn_result tni_system_factor(tni_system* system, const tni_configuration* at, tn_
                            : tni_system_fail_at(system, system->saddle->report.bad_row, why);
 }
 
-tn_result tni_system_solve(tni_system* system, const double* b, const double* r, bool exact,
-                           tn_why* why)
+static tn_result solve(tni_system* system, tni_unilaterals* with, const double* b, const double* r,
+                       bool exact, tn_why* why)
 {
     const tn_model* model = system->model;
     const double    start = now(system);
     if (b == NULL) memset(system->rhs, 0, sizeof(double) * (size_t)model->u_count);
     else if (b != system->rhs) memcpy(system->rhs, b, sizeof(double) * (size_t)model->u_count);
     memcpy(system->rhs + model->u_count, r, sizeof(double) * (size_t)model->row_count);
-    tni_auxiliary* auxiliary = &system->auxiliary;
-    const bool     plain = system->split->auxiliary_rows == 0 && auxiliary->unilateral_count == 0 &&
-                       auxiliary->matrix == NULL;
+    tni_auxiliary*  auxiliary = &system->auxiliary;
+    const bool      none      = with == NULL || with->unilateral_count == 0;
+    const bool      plain = system->split->auxiliary_rows == 0 && none && auxiliary->matrix == NULL;
     const tn_result result =
         plain ? tni_saddle_solve(system->saddle, system->rhs, system->answer, exact)
-              : tni_auxiliary_solve(auxiliary, system->saddle, system->rhs, system->answer, exact);
+              : tni_auxiliary_solve(auxiliary, with, system->saddle, system->rhs, system->answer,
+                                    exact);
     system->phases.columns += auxiliary->response_time;
     system->phases.contact += auxiliary->complementarity_time;
     system->phases.solve +=
@@ -306,6 +324,18 @@ tn_result tni_system_solve(tni_system* system, const double* b, const double* r,
     if (result == TN_ERR_MEMORY) return tni_fail(why, result, "no room for so many contacts");
     if (result != TN_OK) return tni_system_fail_at(system, system->saddle->report.bad_row, why);
     return !plain && auxiliary->report.jammed ? fail_at_unilateral(system, why) : TN_OK;
+}
+
+tn_result tni_system_solve(tni_system* system, const double* b, const double* r, bool exact,
+                           tn_why* why)
+{
+    return solve(system, &system->unilaterals, b, r, exact, why);
+}
+
+tn_result tni_system_solve_joints(tni_system* system, const double* b, const double* r, bool exact,
+                                  tn_why* why)
+{
+    return solve(system, NULL, b, r, exact, why);
 }
 
 // The forces of tni_body_forces are in rhs since the factorisation.
@@ -407,8 +437,8 @@ tn_result tni_system_accelerate(tni_system* system, const tni_configuration* at,
     TRY(tni_system_factor(system, at, why));
     gather_forces(system, at);
     double* c = system->gamma;
-    for (int i = 0; i < system->auxiliary.unilateral_count; ++i) {
-        tni_unilateral* unilateral = &system->auxiliary.unilaterals[i];
+    for (int i = 0; i < system->unilaterals.unilateral_count; ++i) {
+        tni_unilateral* unilateral = &system->unilaterals.unilaterals[i];
         for (int k = 0; k < unilateral->row_count; ++k)
             unilateral->target[k] = -unilateral->gamma[k] - unilateral->target_acceleration[k];
         if (unilateral->soft)
@@ -429,8 +459,8 @@ tn_result tni_system_drift(tni_system* system, const tni_configuration* at, doub
     double* r = system->gamma;
     for (int i = 0; i < system->model->row_count; ++i)
         r[i] = -system->rate[i] - (T > 0 ? system->C[i] / T : 0);
-    for (int i = 0; i < system->auxiliary.unilateral_count; ++i) {
-        tni_unilateral* unilateral = &system->auxiliary.unilaterals[i];
+    for (int i = 0; i < system->unilaterals.unilateral_count; ++i) {
+        tni_unilateral* unilateral = &system->unilaterals.unilaterals[i];
         for (int k = 0; k < unilateral->row_count; ++k)
             unilateral->target[k] = -unilateral->rate[k];
     }
@@ -526,8 +556,8 @@ void tni_system_reactions(const tni_system* system, const tni_configuration* at,
         reactions[i] = tni_joint_reaction(model, joint, tni_sides_of(joint, system->views),
                                           at->time, at->z, lambda);
     }
-    for (int i = 0; i < system->auxiliary.unilateral_count; ++i) { // hard limits and ropes
-        const tni_unilateral* unilateral = &system->auxiliary.unilaterals[i];
+    for (int i = 0; i < system->unilaterals.unilateral_count; ++i) { // hard limits and ropes
+        const tni_unilateral* unilateral = &system->unilaterals.unilaterals[i];
         if (unilateral->limit < 0) continue;
         const tni_limit* limit = &model->limits[unilateral->limit];
         const tni_joint* joint = &model->joints[limit->joint];

@@ -24,7 +24,8 @@ typedef struct tni_system {
     const tn_model*   model;
     const tni_split*  split; ///< what is factored, and which rows are auxiliary
     tni_saddle*       saddle;
-    tni_auxiliary     auxiliary;        ///< auxiliary constraints and unilaterals
+    tni_auxiliary     auxiliary;        ///< solves for auxiliary constraints and unilaterals
+    tni_unilaterals   unilaterals;      ///< what was found, evaluated where the system is
     tni_view*         views;            ///< at the last evaluation
     tni_common_joints commons;          ///< joints whose rows are computed four at a time
     double *          C, *rate, *gamma; ///< of all rows at the last evaluation
@@ -66,8 +67,13 @@ TN_NODISCARD tn_result tni_system_create(tni_arena* arena, const tn_model* model
 void tni_system_scale_regularisation(tni_system* system, double factor);
 /// Whether rows may be redundant, or are solved as if they were.
 bool tni_system_regularises(const tni_system* system);
+/// Whether the matrix is J M^-1 J^T, or that of bodies split.
+bool tni_system_is_schur(const tni_system* system);
 /// Fills in what tn_stepper_solver reports. TN_ERR_MEMORY.
 TN_NODISCARD tn_result tni_system_solver(const tni_system* system, tn_solver* solver);
+/// Memory for contacts and limits, outside the arena; whether it was too small.
+size_t tni_system_bytes(const tni_system* system);
+bool   tni_system_is_full(const tni_system* system);
 /// Frees what is not in the arena. NULL is allowed.
 void tni_system_free(tni_system* system);
 
@@ -92,6 +98,9 @@ tni_scene_view tni_system_scene(const tni_system* system, const tni_configuratio
 /// the solution, and exact solves on the way would amplify the difference.
 TN_NODISCARD tn_result tni_system_solve(tni_system* system, const double* b, const double* r,
                                         bool exact, tn_why* why);
+/// The same with joints alone, whatever touches.
+TN_NODISCARD tn_result tni_system_solve_joints(tni_system* system, const double* b, const double* r,
+                                               bool exact, tn_why* why);
 
 /// Fails with the name of the joint or body of a row of the linear system.
 TN_NODISCARD tn_result tni_system_fail_at(const tni_system* system, int row, tn_why* why);

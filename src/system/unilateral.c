@@ -7,7 +7,60 @@
 
 static const uint64_t limit_ids = UINT64_C(1) << 63; // contacts have smaller ids
 
-void tni_unilateral_bodies(const tni_auxiliary* a, const tni_unilateral* unilateral, int bodies[2])
+bool tni_has_unilaterals(const tn_model* model)
+{
+    return model->limit_count > 0 || model->shape_count > 1;
+}
+
+static tn_result take(tni_unilaterals* a)
+{
+    a->unilaterals = TNI_TAKE(&a->arena, tni_unilateral, a->unilateral_capacity);
+    a->block_at    = TNI_TAKE(&a->arena, size_t, 2 * a->unilateral_capacity);
+    a->watched     = TNI_TAKE(&a->arena, tni_unilateral, a->unilateral_capacity);
+    a->found       = TNI_TAKE(&a->arena, tni_contact, a->unilateral_capacity);
+    a->j           = TNI_TAKE(&a->arena, double, a->block_capacity);
+    a->full        = false;
+    tni_unilaterals_clear(a);
+    return a->arena.failed ? TN_ERR_MEMORY : TN_OK;
+}
+
+tn_result tni_unilaterals_create(const tn_model* model, tni_unilaterals* a)
+{
+    *a = (tni_unilaterals){.model = model, .arena = tni_arena_make(&model->arena.host)};
+    if (!tni_has_unilaterals(model)) return TN_OK;
+    a->unilateral_capacity = TNI_FIRST_UNILATERALS;
+    a->block_capacity      = TNI_CONTACT_ROWS * 2 * 6 * TNI_FIRST_UNILATERALS;
+    TRY(take(a));
+    return model->shape_count > 1 ? tni_finder_create(model, &a->finder) : TN_OK;
+}
+
+void tni_unilaterals_free(tni_unilaterals* a)
+{
+    tni_finder_free(a->finder);
+    tni_arena_free(&a->arena);
+}
+
+tn_result tni_unilaterals_grow(tni_unilaterals* a)
+{
+    tni_unilaterals more = *a;
+    more.arena           = tni_arena_make(&a->model->arena.host);
+    more.unilateral_capacity *= 2;
+    more.block_capacity *= 2;
+    const tn_result result = take(&more);
+    tni_arena_free(result == TN_OK ? &a->arena : &more.arena);
+    if (result == TN_OK) *a = more;
+    return result;
+}
+
+void tni_unilaterals_clear(tni_unilaterals* a)
+{
+    a->unilateral_count = a->watched_count = 0;
+    a->block_count                         = 0;
+    ++a->stamp;
+}
+
+void tni_unilateral_bodies(const tni_unilaterals* a, const tni_unilateral* unilateral,
+                           int bodies[2])
 {
     if (unilateral->limit < 0) {
         bodies[0] = unilateral->contact.body1;
@@ -19,7 +72,7 @@ void tni_unilateral_bodies(const tni_auxiliary* a, const tni_unilateral* unilate
     bodies[1]              = joint->body2;
 }
 
-void tni_unilateral_text(const tni_auxiliary* a, const tni_unilateral* unilateral, char* text,
+void tni_unilateral_text(const tni_unilaterals* a, const tni_unilateral* unilateral, char* text,
                          size_t size)
 {
     const tn_model* model = a->model;
@@ -34,7 +87,7 @@ void tni_unilateral_text(const tni_auxiliary* a, const tni_unilateral* unilatera
     }
 }
 
-static bool add(tni_auxiliary* a, const tni_unilateral* unilateral)
+static bool add(tni_unilaterals* a, const tni_unilateral* unilateral)
 {
     int    bodies[2];
     size_t need = 0;
@@ -51,7 +104,7 @@ static bool add(tni_auxiliary* a, const tni_unilateral* unilateral)
         a->block_count += (size_t)(TNI_CONTACT_ROWS * a->model->bodies[bodies[i]].dim);
     }
     a->unilaterals[a->unilateral_count++] = *unilateral;
-    a->ready                              = false;
+    ++a->stamp;
     return true;
 }
 
@@ -77,7 +130,7 @@ static tni_unilateral contact_unilateral(const tni_contact* contact)
                             .rolling     = contact->material.rolling};
 }
 
-static void set_row_counts(const tni_auxiliary* a, tni_unilateral* unilateral,
+static void set_row_counts(const tni_unilaterals* a, tni_unilateral* unilateral,
                            tni_contact_counts counts)
 {
     unilateral->slip_count = counts.slip;
@@ -88,7 +141,7 @@ static void set_row_counts(const tni_auxiliary* a, tni_unilateral* unilateral,
 }
 
 // Gap and rates; where J is not NULL also the rows, a block for each side.
-static void evaluate(const tni_auxiliary* a, tni_unilateral* unilateral, const tni_view* views,
+static void evaluate(const tni_unilaterals* a, tni_unilateral* unilateral, const tni_view* views,
                      const double* z, double* const* J)
 {
     static const tni_mat3 own   = {{1, 0, 0, 0, 1, 0, 0, 0, 1}};
@@ -139,17 +192,17 @@ double tni_unilateral_slip(const tni_unilateral* unilateral)
     return sqrt(sum);
 }
 
-void tni_unilaterals_evaluate(tni_auxiliary* a, const tni_view* views, const double* z,
+void tni_unilaterals_evaluate(tni_unilaterals* a, const tni_view* views, const double* z,
                               bool jacobians)
 {
     for (int i = 0; i < a->unilateral_count; ++i) {
         double* J[2] = {a->j + a->block_at[2 * i], a->j + a->block_at[2 * i + 1]};
         evaluate(a, &a->unilaterals[i], views, z, jacobians ? J : NULL);
     }
-    if (jacobians) a->ready = false;
+    if (jacobians) ++a->stamp;
 }
 
-double tni_unilaterals_position_error(const tni_auxiliary* a)
+double tni_unilaterals_position_error(const tni_unilaterals* a)
 {
     double error = 0;
     for (int i = 0; i < a->unilateral_count; ++i) {
@@ -162,7 +215,7 @@ double tni_unilaterals_position_error(const tni_auxiliary* a)
     return error;
 }
 
-double tni_unilaterals_velocity_error(const tni_auxiliary* a)
+double tni_unilaterals_velocity_error(const tni_unilaterals* a)
 {
     double error = 0;
     for (int i = 0; i < a->unilateral_count; ++i) {
@@ -181,7 +234,7 @@ double tni_unilaterals_velocity_error(const tni_auxiliary* a)
 
 // --- finding -------------------------------------------------------------------------------------
 
-static tni_unilateral* unilateral_of(tni_auxiliary* a, int count, uint64_t id)
+static tni_unilateral* unilateral_of(tni_unilaterals* a, int count, uint64_t id)
 {
     for (int i = 0; i < count; ++i) {
         if (a->unilaterals[i].id == id) return &a->unilaterals[i];
@@ -189,32 +242,18 @@ static tni_unilateral* unilateral_of(tni_auxiliary* a, int count, uint64_t id)
     return NULL;
 }
 
-static double limit_gap(const tni_auxiliary* a, int limit, const tni_view* views, const double* z)
+static double limit_gap(const tni_unilaterals* a, int limit, const tni_view* views, const double* z)
 {
     return tni_limit_row(a->model, &a->model->limits[limit], views, z).C;
 }
 
 // Contacts within reach into a->found; a->full if there are more than fit.
-static int find(tni_auxiliary* a, const tni_view* views, double reach)
+static int find(tni_unilaterals* a, const tni_view* views, double reach)
 {
     if (a->finder == NULL) return 0;
     const int found = tni_find_contacts(a->finder, views, reach, a->found, a->unilateral_capacity);
     if (found > a->unilateral_capacity) a->full = true;
     return found;
-}
-
-static size_t constraint_end(const tni_auxiliary* a)
-{
-    size_t end = 0;
-    for (int i = 0; i < a->split->auxiliary_count; ++i) {
-        const tni_auxiliary_unit* unit = &a->units[i];
-        for (int k = 0; k < unit->edge_count; ++k) {
-            const tni_auxiliary_edge* edge = &a->edges[unit->edge_start + k];
-            const size_t              here = edge->at + (size_t)(unit->row_count * edge->dim);
-            end                            = here > end ? here : end;
-        }
-    }
-    return end;
 }
 
 // Unilaterals are sorted by id, limits last.
@@ -242,19 +281,16 @@ static void sort_unilaterals(tni_unilateral* unilaterals, int count) // nearly s
 }
 
 // Empties the set; the previous one goes to a->watched, sorted by id.
-static int begin_search(tni_auxiliary* a)
+static int begin_search(tni_unilaterals* a)
 {
     const int before = a->unilateral_count;
     memcpy(a->watched, a->unilaterals, sizeof *a->unilaterals * (size_t)before);
     sort_unilaterals(a->watched, before);
-    a->unilateral_count = 0;
-    a->watched_count    = 0;
-    a->block_count      = constraint_end(a);
-    a->ready            = false;
+    tni_unilaterals_clear(a);
     return before;
 }
 
-static bool add_found(tni_auxiliary* a, int found)
+static bool add_found(tni_unilaterals* a, int found)
 {
     if (found > a->unilateral_capacity) a->full = true;
     for (int i = 0; i < found && !a->full; ++i) {
@@ -265,7 +301,7 @@ static bool add_found(tni_auxiliary* a, int found)
 }
 
 // Warm start from the forces of those that were in the set before.
-static void keep_old_forces(tni_auxiliary* a, int before)
+static void keep_old_forces(tni_unilaterals* a, int before)
 {
     for (int i = 0; i < a->unilateral_count; ++i) {
         tni_unilateral*       unilateral = &a->unilaterals[i];
@@ -281,7 +317,7 @@ static void keep_old_forces(tni_auxiliary* a, int before)
     }
 }
 
-bool tni_unilaterals_find(tni_auxiliary* a, const tni_view* views, const double* z, double reach)
+bool tni_unilaterals_find(tni_unilaterals* a, const tni_view* views, const double* z, double reach)
 {
     if (a->unilateral_capacity == 0) return true;
     const int before = begin_search(a);
@@ -298,12 +334,12 @@ bool tni_unilaterals_find(tni_auxiliary* a, const tni_view* views, const double*
     return true;
 }
 
-bool tni_unilaterals_find_ahead(tni_auxiliary* a, const tni_view* start, const tni_view* end,
+bool tni_unilaterals_find_ahead(tni_unilaterals* a, const tni_view* start, const tni_view* end,
                                 const double* z)
 {
     static const double near = 5e-3; // of limits and ropes: others may make them taut [m or rad]
     if (a->unilateral_capacity == 0) return true;
-    const int before = begin_search(a);
+    tni_unilaterals_clear(a);
     if (a->finder != NULL &&
         !add_found(a, tni_find_ahead(a->finder, start, end, a->found, a->unilateral_capacity)))
         return false;
@@ -312,14 +348,13 @@ bool tni_unilaterals_find_ahead(tni_auxiliary* a, const tni_view* start, const t
         const tni_unilateral unilateral = limit_unilateral(a->model, i);
         if (!add(a, &unilateral)) return false;
     }
-    keep_old_forces(a, before);
     tni_unilaterals_evaluate(a, start, z, true);
     for (int i = 0; i < a->unilateral_count; ++i)
         a->unilaterals[i].start_gap = a->unilaterals[i].gap;
     return true;
 }
 
-int tni_unilaterals_find_more(tni_auxiliary* a, const tni_view* views, const double* z,
+int tni_unilaterals_find_more(tni_unilaterals* a, const tni_view* views, const double* z,
                               double reach)
 {
     const int known = a->unilateral_count;
@@ -349,10 +384,9 @@ int tni_unilaterals_find_more(tni_auxiliary* a, const tni_view* views, const dou
     return a->full ? -1 : more;
 }
 
-bool tni_unilaterals_copy(tni_auxiliary* a, const tni_auxiliary* from)
+bool tni_unilaterals_copy(tni_unilaterals* a, const tni_unilaterals* from)
 {
-    a->unilateral_count = 0;
-    a->block_count      = constraint_end(a);
+    tni_unilaterals_clear(a);
     for (int i = 0; i < from->unilateral_count; ++i) {
         if (!add(a, &from->unilaterals[i])) return false;
     }
@@ -367,7 +401,7 @@ static double slip_along(const tni_unilateral* unilateral)
     return sum;
 }
 
-static bool watch(tni_auxiliary* a, const tni_unilateral* unilateral)
+static bool watch(tni_unilaterals* a, const tni_unilateral* unilateral)
 {
     if (a->watched_count == a->unilateral_capacity) a->full = true;
     else a->watched[a->watched_count++] = *unilateral;
@@ -375,7 +409,7 @@ static bool watch(tni_auxiliary* a, const tni_unilateral* unilateral)
 }
 
 // Watches a unilateral that is penetrated, unless it is active or started no better.
-static bool watch_beyond(tni_auxiliary* a, tni_unilateral* unilateral, double gap, double reach)
+static bool watch_beyond(tni_unilaterals* a, tni_unilateral* unilateral, double gap, double reach)
 {
     const tni_unilateral* known = unilateral_of(a, a->unilateral_count, unilateral->id);
     if (known != NULL && known->rule != TNI_UNILATERAL_OPEN) return true;
@@ -383,7 +417,7 @@ static bool watch_beyond(tni_auxiliary* a, tni_unilateral* unilateral, double ga
     return gap - unilateral->start_gap < -reach ? watch(a, unilateral) : true;
 }
 
-bool tni_unilaterals_watch(tni_auxiliary* a, const tni_view* views, const double* z, double reach)
+bool tni_unilaterals_watch(tni_unilaterals* a, const tni_view* views, const double* z, double reach)
 {
     a->watched_count = 0;
     for (int i = 0; i < a->model->limit_count && !a->full; ++i) {
@@ -404,7 +438,7 @@ bool tni_unilaterals_watch(tni_auxiliary* a, const tni_view* views, const double
     return !a->full;
 }
 
-double tni_unilaterals_event(const tni_auxiliary* a, const tni_view* views, const double* z)
+double tni_unilaterals_event(const tni_unilaterals* a, const tni_view* views, const double* z)
 {
     double least = HUGE_VAL;
     for (int i = 0; i < a->watched_count; ++i) {
@@ -417,7 +451,7 @@ double tni_unilaterals_event(const tni_auxiliary* a, const tni_view* views, cons
     return least;
 }
 
-static int find_some(tni_auxiliary* a, const tni_view* views, double reach)
+static int find_some(tni_unilaterals* a, const tni_view* views, double reach)
 {
     if (a->finder == NULL) return 0;
     const int found = tni_find_contacts(a->finder, views, reach, a->found, a->unilateral_capacity);
@@ -425,7 +459,7 @@ static int find_some(tni_auxiliary* a, const tni_view* views, double reach)
     return found < a->unilateral_capacity ? found : a->unilateral_capacity;
 }
 
-void tni_unilaterals_renew(tni_auxiliary* a, const tni_view* views, const double* z)
+void tni_unilaterals_renew(tni_unilaterals* a, const tni_view* views, const double* z)
 {
     static const double reach = 1e-6;
     const int           found = a->unilateral_count > 0 ? find_some(a, views, reach) : 0;
@@ -438,7 +472,7 @@ void tni_unilaterals_renew(tni_auxiliary* a, const tni_view* views, const double
     tni_unilaterals_evaluate(a, views, z, true);
 }
 
-double tni_unilaterals_penetration(tni_auxiliary* a, const tni_view* views, const double* z)
+double tni_unilaterals_penetration(tni_unilaterals* a, const tni_view* views, const double* z)
 {
     double    deepest = 0;
     const int found   = a->unilateral_capacity > 0 ? find_some(a, views, 0) : 0;

@@ -445,9 +445,5 @@ TEST(settings_that_mean_nothing_with_it_are_refused_by_name)
     r.settings.impulse.formulation = TN_FORMULATION_SPD;
     CHECK_INT(tn_stepper_create(r.model, &r.settings, &s, &why), TN_ERR_UNSUPPORTED);
     CHECK(strstr(why.text, "impulse.formulation") != NULL);
-    r.settings.impulse.formulation = TN_FORMULATION_AUTO;
-    r.settings.impulse.contacts    = TN_CONTACTS_SWEEPS;
-    CHECK_INT(tn_stepper_create(r.model, &r.settings, &s, &why), TN_ERR_UNSUPPORTED);
-    CHECK(strstr(why.text, "impulse.contacts") != NULL);
     rig_free(&r);
 }

@@ -215,6 +215,33 @@ TEST(a_conveyor_belt_moves_a_box)
     rig_free(&r);
 }
 
+// A surface that moves past its shape: the box slides with mu g up to its speed, and then rides with it.
+TEST(a_moving_surface_carries_a_box)
+{
+    for (int turned = 0; turned < 2; ++turned) { // the belt's frame is the shape's
+        rig          r         = open_rig(down);
+        tn_shape_def plane     = tn_default_shape_def(TN_SHAPE_PLANE);
+        tn_body_def  belt      = tn_default_body_def();
+        plane.friction         = 0.5;
+        plane.surface_velocity = tns_vec(1, 0, 0);
+        belt.kind              = TN_BODY_STATIC;
+        belt.pose.orientation  = tns_turn_about(TNS_Z, turned * 0.25);
+        belt.shapes = &plane, belt.shape_count = 1;
+        (void)tn_scene_add_body(r.scene, &belt);
+        const tn_body_id box = add(&r, 2, rig_box((tn_vec3){0.2, 0.2, 0.1}), 0.5,
+                                   (tn_vec3){0, 0, 0.1 - 2 * rig_g / (4 * 1e5)});
+        rig_ready(&r);
+        rig_run(&r, frame, 6);
+        const tn_vec3 early = velocity(&r, box);
+        CHECK_NEAR(turned ? early.y : early.x, 0.5 * rig_g * 0.1, 0.06); // first order
+        rig_run(&r, frame, 114);
+        const tn_vec3 v = velocity(&r, box);
+        CHECK_NEAR(v.x, turned ? 0 : 1, 1e-6);
+        CHECK_NEAR(v.y, turned ? 1 : 0, 1e-6);
+        rig_free(&r);
+    }
+}
+
 // ---- Free bodies --------------------------------------------------------------------------------
 
 typedef struct momentum {

@@ -59,6 +59,7 @@ TEST(a_step_depends_on_the_state_alone)
     check_state_alone("cradle", 0, 20, 30);
     check_state_alone("marbles:n=4", 0, 0, 30);
     check_state_alone("domino:n=4", 0.5, 0, 40);
+    check_state_alone("domino:n=6", 0, 20, 8); // where a fresh stepper has to grow
     check_state_alone("heap:links=6", 0, 0, 40);
     check_state_alone("strandbeest:walk=on,legs=4", 0, 0, 5);
 }
@@ -83,46 +84,6 @@ TEST(a_run_in_two_parts_is_one_run)
         tn_stepper_free(other);
         tn_state_free(half);
         rig_free(&r);
-    }
-}
-
-// ---- Both solvers of contacts --------------------------------------------------------------------
-
-static double solvers_apart(const char* spec, int steps)
-{
-    rig       r    = contact_builtin(spec);
-    tn_state* copy = NULL;
-    tn_why    why  = {.text = ""};
-    rig_must(tn_state_create(r.model, &copy), "state", &why);
-    r.settings.impulse.contacts = TN_CONTACTS_DIRECT;
-    rig_restart(&r);
-    rig_run(&r, screen, steps);
-    tn_state_copy(copy, r.state);
-    r.settings.impulse.contacts = TN_CONTACTS_SWEEPS;
-    rig_restart(&r);
-    rig_run(&r, screen, steps);
-    double        most = 0;
-    const double *a = tn_state_coordinates(copy), *b = tn_state_coordinates(r.state);
-    for (int i = 0; i < tn_state_coordinate_count(copy); ++i) most = fmax(most, fabs(a[i] - b[i]));
-    tn_state_free(copy);
-    rig_free(&r);
-    return most;
-}
-
-TEST(direct_and_sweeps_agree)
-{
-    const char* specs[] = {"boxes:n=5",
-                           "boxes:n=6,arrangement=pyramid",
-                           "incline:friction=0.3",
-                           "rod_and_block:stop=block",
-                           "coin",
-                           "cradle",
-                           "conveyor:n=2"};
-    for (int i = 0; i < 7; ++i) {
-        const double apart = solvers_apart(specs[i], 30);
-        if (contact_tells()) printf("%s: direct and sweeps %.3g apart\n", specs[i], apart);
-        test_check(apart < 1e-6, __FILE__, __LINE__, "%s: direct and sweeps are %g apart", specs[i],
-                   apart);
     }
 }
 

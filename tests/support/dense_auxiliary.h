@@ -474,7 +474,7 @@ typedef struct dense_errors {
 
 static inline double dense_unilateral_force(const tn_stepper* stepper, int limit)
 {
-    const tni_auxiliary* a = &stepper->system->auxiliary;
+    const tni_unilaterals* a = &stepper->system->unilaterals;
     for (int i = 0; i < a->unilateral_count; ++i) {
         if (a->unilaterals[i].limit == limit) return a->unilaterals[i].force[0];
     }

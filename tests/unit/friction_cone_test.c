@@ -677,34 +677,6 @@ TEST(cone_random_problems_are_all_solved)
     CHECK(most <= 150); // sweeps, Newton and smoothing suffice for these
 }
 
-// With a larger tolerance velocities are tried first; the result is within that tolerance for every
-// kind, the other methods solving the rest.
-TEST(cone_random_problems_are_solved_to_a_larger_tolerance)
-{
-    enum { EACH = 60 };
-    static const double enough[] = {1e-9, 1e-6};
-    for (int e = 0; e < 2; ++e) {
-        int left = 0;
-        for (int kind = 0; kind < KINDS; ++kind) {
-            for (uint64_t seed = 1; seed <= EACH; ++seed) {
-                problem q;
-                int     rounds;
-                random_problem(&q, 100 * seed + (uint64_t)kind, kind);
-                const tn_host       host  = tni_host_or_default(NULL);
-                tni_arena           arena = tni_arena_make(&host);
-                tni_complementarity p     = pairs_of(&q);
-                tni_cone*           cone;
-                p.tolerance = enough[e];
-                CHECK_OK(tni_cone_create(&arena, ROWS, &cone));
-                left += !(tni_cone_solve(cone, &p, &rounds) && violation(&q) < enough[e]);
-                tni_arena_free(&arena);
-            }
-        }
-        printf("cone: %d of %d random problems above %g\n", left, KINDS * EACH, enough[e]);
-        CHECK_INT(left, 0);
-    }
-}
-
 // Problems that sweeps, Newton and smoothing do not solve.
 TEST(cone_hard_problems_are_solved_by_continuation)
 {

@@ -53,7 +53,6 @@ TEST(defaults_are_the_documented_ones)
     CHECK(s.impulse.regularisation == 1e-11);
     CHECK(s.impulse.part_joints == 0 && s.impulse.stiffen);
     CHECK_INT(s.impulse.springs, TN_SPRINGS_EXPLICIT);
-    CHECK(s.impulse.contacts == TN_CONTACTS_AUTO && s.impulse.sweeps == 200 && !s.impulse.shock);
     CHECK(s.impulse.sleep == 0.5 && s.impulse.sleep_speed == 1e-4);
     CHECK_INT(tn_method_order(TN_METHOD_IMPULSE), 2);
     CHECK_INT(s.implicit.solve, TN_IMPLICIT_CORRECTED);
@@ -94,9 +93,6 @@ TEST(every_setting_reads_back_as_it_was_set)
                                             {"impulse.regularisation", "1e-08"},
                                             {"impulse.part_joints", "3"},
                                             {"impulse.springs", "implicit"},
-                                            {"impulse.contacts", "sweeps"},
-                                            {"impulse.sweeps", "30"},
-                                            {"impulse.shock", "true"},
                                             {"impulse.sleep", "0"},
                                             {"impulse.sleep_speed", "0.01"},
                                             {"impulse.stiffen", "false"},
