@@ -801,7 +801,7 @@ static void start_split(tni_cone_newton* n, tni_cone_island* island, bool warm)
 static bool is_crowd(const tni_cone_island* island, bool crowded)
 {
     const int size = island->end - island->first - island->bounded_count;
-    return size > SPLIT_FROM || (crowded && size > SMALL && island->iterations >= SMALL_AFTER);
+    return crowded && size > (island->iterations < SMALL_AFTER ? SPLIT_FROM : SMALL);
 }
 
 // ---- The solve --------------------------------------------------------------------------------------
@@ -841,7 +841,7 @@ static void start(tni_cone_newton* n, tni_cone_island* island, const tni_cone_op
         e->radius = fmax(0, e->p[0]);
         if (known) rates(e, x, e->w);
         else guess_rates(e);
-        if (!known && e->kind == TNI_CONE_FRICTION && is_crowd(island, false))
+        if (!known && e->kind == TNI_CONE_FRICTION && is_crowd(island, options->crowded))
             for (int i = 1; i < e->count; ++i) e->w[i] = e->c[i];
         e->shift =
             e->kind == TNI_CONE_FRICTION ? e->friction * length2(e->w + 1, e->slip_count) : 0;
@@ -853,7 +853,7 @@ static void start(tni_cone_newton* n, tni_cone_island* island, const tni_cone_op
     island->active     = true;
     island->iterations = island->stalled = island->held = 0;
     island->best = island->residual = HUGE_VAL;
-    island->splits                  = is_crowd(island, false);
+    island->splits                  = is_crowd(island, options->crowded);
     if (island->splits) start_split(n, island, false);
 }
 
