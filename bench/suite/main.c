@@ -65,7 +65,7 @@ double tnb_log_slope(const double* x, const double* y, int count)
 
 static const tnb_suite* const suites[] = {&tnb_baraff,    &tnb_linear,  &tnb_scenes,
                                           &tnb_auxiliary, &tnb_impulse, &tnb_implicit,
-                                          &tnb_adaptive,  &tnb_batch};
+                                          &tnb_adaptive,  &tnb_batch,   &tnb_crowds};
 enum { SUITE_COUNT = sizeof suites / sizeof suites[0], PART_MAX = 16 };
 
 typedef struct options {

@@ -36,7 +36,7 @@ typedef struct tnb_suite {
 } tnb_suite;
 
 extern const tnb_suite tnb_baraff, tnb_linear, tnb_scenes, tnb_auxiliary, tnb_impulse, tnb_implicit,
-    tnb_adaptive, tnb_batch;
+    tnb_adaptive, tnb_batch, tnb_crowds;
 
 /// Writes the reason on standard error. False.
 bool tnb_failed(const char* spec, const tn_why* why);
