@@ -222,8 +222,9 @@ static bool two_steps(const tn_stepper* s)
 static void copy_history(const tn_model* model, bool two, tni_step_history* to,
                          const tni_step_history* from)
 {
-    to->h   = from->h;
-    to->two = two && from->two;
+    to->h      = from->h;
+    to->two    = two && from->two;
+    to->struck = two && from->struck;
     if (!(from->h > 0)) return;
     tni_copy_numbers(to->multipliers, from->multipliers, model->row_count + model->limit_count);
     if (!to->two) return;

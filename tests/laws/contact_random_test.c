@@ -39,7 +39,8 @@ static tn_shape_def random_solid(const drop* d, test_random* r, stock* s)
     shape.half_length = y;
     shape.friction    = test_random_int(r, 0, 3) == 0 ? 0 : test_random_between(r, 0, 1);
     if (d->bounces) shape.restitution = test_random_unit(r);
-    if (test_random_int(r, 0, 4) == 0 && d->turns) shape.rolling_friction = shape.spinning_friction = 0.01;
+    if (test_random_int(r, 0, 4) == 0 && d->turns)
+        shape.rolling_friction = shape.spinning_friction = 0.01;
     for (int i = 0; i < MESH_VERTICES; ++i)
         s->vertices[i] = (tn_vec3){i & 1 ? x : -x, i & 2 ? y : -y, i & 4 ? z : -z};
     for (int i = 0; i < POINTS; ++i) s->points[i] = random_vec3(r, 0.3);
@@ -123,11 +124,11 @@ static void add_joint(drop* d, test_random* r, tn_body_id one, tn_body_id two, t
 /// Things over a floor or hills, apart from each other, every other scene with joints; with what the method has.
 static drop drop_make(tn_method method, unsigned seed)
 {
-    test_random r     = {seed};
-    drop        d     = {.r = rig_make((tn_vec3){0, 0, -rig_g})};
-    const int   count = test_random_int(&r, 1, 7);
-    tn_body_id  last  = {0};
-    tn_vec3     at    = {0, 0, 0};
+    test_random r       = {seed};
+    drop        d       = {.r = rig_make((tn_vec3){0, 0, -rig_g})};
+    const int   count   = test_random_int(&r, 1, 7);
+    tn_body_id  last    = {0};
+    tn_vec3     at      = {0, 0, 0};
     d.r.settings.method = method;
     d.turns             = method != TN_METHOD_MULTIPLIER && method != TN_METHOD_IMPLICIT;
     d.bounces           = test_random_int(&r, 0, 1) == 0 && method != TN_METHOD_IMPLICIT;

@@ -66,8 +66,7 @@ static void add_ball(rig* r, what with)
     pair.body2            = ball;
     if (with == PAIR_ROLLING) pair.rolling_friction = 0.01;
     if (with == PAIR_BOUNCING) pair.restitution = 0.5;
-    if (with == PAIR_ROLLING || with == PAIR_BOUNCING)
-        CHECK_OK(tn_scene_add_pair(r->scene, &pair));
+    if (with == PAIR_ROLLING || with == PAIR_BOUNCING) CHECK_OK(tn_scene_add_pair(r->scene, &pair));
     static const tn_constraint_table table = {
         .rows = 1, .holonomic = 1, .rows_at = upright_rows, .force_at = thrust};
     tn_constraint_def rocket = tn_default_constraint_def();
@@ -90,9 +89,9 @@ static rig make(tn_method method, what with)
 
 static void check(tn_method method, what with, const char* why_not)
 {
-    rig             r   = make(method, with);
-    tn_stepper*     s   = NULL;
-    tn_why          why = {.text = ""};
+    rig             r      = make(method, with);
+    tn_stepper*     s      = NULL;
+    tn_why          why    = {.text = ""};
     const tn_result result = tn_stepper_create(r.model, &r.settings, &s, &why);
     test_check(result == (why_not == NULL ? TN_OK : TN_ERR_UNSUPPORTED) &&
                    strcmp(why.text, why_not == NULL ? "" : why_not) == 0,
@@ -125,12 +124,15 @@ TEST(restitution_needs_a_method_that_has_it)
           "body 'ground': the implicit method has no restitution: that needs auto");
     check(TN_METHOD_IMPLICIT, PAIR_BOUNCING,
           "body 'ball': the implicit method has no restitution: that needs auto");
-    check(TN_METHOD_IMPLICIT, LIMIT_BOUNCES,
-          "joint 'elbow': the implicit method has no restitution of limits and ropes: that needs auto");
-    check(TN_METHOD_IMPLICIT, ROPE_BOUNCES,
-          "joint 'elbow': the implicit method has no restitution of limits and ropes: that needs auto");
-    check(TN_METHOD_ADAPTIVE, LIMIT_BOUNCES,
-          "joint 'elbow': the adaptive method has no restitution of limits and ropes: that needs auto");
+    check(
+        TN_METHOD_IMPLICIT, LIMIT_BOUNCES,
+        "joint 'elbow': the implicit method has no restitution of limits and ropes: that needs auto");
+    check(
+        TN_METHOD_IMPLICIT, ROPE_BOUNCES,
+        "joint 'elbow': the implicit method has no restitution of limits and ropes: that needs auto");
+    check(
+        TN_METHOD_ADAPTIVE, LIMIT_BOUNCES,
+        "joint 'elbow': the adaptive method has no restitution of limits and ropes: that needs auto");
     for (what k = BOUNCING; k <= PAIR_BOUNCING; ++k) check(TN_METHOD_ADAPTIVE, k, NULL);
     const tn_method have[] = {TN_METHOD_AUTO, TN_METHOD_IMPULSE, TN_METHOD_MULTIPLIER};
     for (int i = 0; i < 3; ++i)
