@@ -2,6 +2,9 @@
 // step. Nothing that a scene asks for is accepted and then ignored.
 #include "step/stepper.h"
 
+#define FIRST         " with f = m v"
+#define NOTHING_MOVES " has no effect where f = m v (setting 'multiplier.dynamics')"
+
 // Motors and springs with a bound on their force stand in the matrix of one method. Dry friction does not need it.
 static tn_result bounds_are_possible(const tn_model* model, const tn_settings* settings,
                                      tn_why* why)
@@ -32,43 +35,56 @@ static tn_result softness_is_possible(const tn_model* model, const tn_settings* 
         impulse ? " with explicit springs" : "");
 }
 
-// What a surface has that the method does not; NULL: nothing. Unset (NaN) is nothing, too.
-static const char* missing(tn_method method, const tni_material* m)
+// What a surface has that the method does not; NULL: nothing. Unset (NaN) is nothing, too. first: f = m v.
+static const char* missing(tn_method method, bool first, const tni_material* m)
 {
     const bool turning = method == TN_METHOD_MULTIPLIER || method == TN_METHOD_IMPLICIT;
     if (turning && m->rolling > 0) return "rolling friction";
     if (turning && m->spinning > 0) return "spinning friction";
-    if (method == TN_METHOD_IMPLICIT && m->restitution > 0) return "restitution";
+    if ((first || method == TN_METHOD_IMPLICIT) && m->restitution > 0) return "restitution";
     return NULL;
 }
 
-static tn_result surfaces_are_possible(const tn_model* model, tn_method method, tn_why* why)
+static bool is_first_order(const tn_settings* settings)
 {
-    const char* what = NULL;
-    int         body = 0;
+    return settings->multiplier.dynamics == TN_DYNAMICS_FIRST;
+}
+
+static tn_result surfaces_are_possible(const tn_model* model, const tn_settings* settings,
+                                       tn_why* why)
+{
+    const tn_method method = settings->method;
+    const bool      first  = is_first_order(settings);
+    const char*     what   = NULL;
+    int             body   = 0;
     for (int i = 0; i < model->shape_count && model->shape_count > 1 && what == NULL; ++i) {
-        what = missing(method, &model->shapes[i].material);
+        what = missing(method, first, &model->shapes[i].material);
         body = model->shapes[i].body;
     }
     for (int i = 0; i < model->pair_count && what == NULL; ++i) {
-        what = missing(method, &model->pairs[i].material);
+        what = missing(method, first, &model->pairs[i].material);
         body = (int)(model->pairs[i].key & UINT32_MAX); // the later one of the two
     }
     if (what == NULL) return TN_OK;
-    return tni_fail(why, TN_ERR_UNSUPPORTED, "body '%s': the %s method has no %s: that needs auto",
-                    model->bodies[body].name, tn_method_word(method), what);
+    return tni_fail(why, TN_ERR_UNSUPPORTED,
+                    "body '%s': the %s method%s has no %s: that needs auto",
+                    model->bodies[body].name, tn_method_word(method), first ? FIRST : "", what);
 }
 
-static tn_result limits_are_possible(const tn_model* model, tn_method method, tn_why* why)
+static tn_result limits_are_possible(const tn_model* model, const tn_settings* settings,
+                                     tn_why* why)
 {
-    if (method != TN_METHOD_IMPLICIT && method != TN_METHOD_ADAPTIVE) return TN_OK;
+    const tn_method method = settings->method;
+    const bool      first  = is_first_order(settings);
+    if (!first && method != TN_METHOD_IMPLICIT && method != TN_METHOD_ADAPTIVE) return TN_OK;
     for (int i = 0; i < model->limit_count; ++i) {
         const tni_limit* limit = &model->limits[i];
         if (!(limit->restitution > 0)) continue;
         return tni_fail(why, TN_ERR_UNSUPPORTED,
-                        "joint '%s': the %s method has no restitution of limits and ropes: that "
+                        "joint '%s': the %s method%s has no restitution of limits and ropes: that "
                         "needs auto",
-                        model->joints[limit->joint].name, tn_method_word(method));
+                        model->joints[limit->joint].name, tn_method_word(method),
+                        first ? FIRST : "");
     }
     return TN_OK;
 }
@@ -90,7 +106,7 @@ static tn_result users_are_possible(const tn_model* model, tn_method method, tn_
 static tn_result first_order_is_possible(const tn_model* model, const tn_settings* settings,
                                          bool automatic, tn_why* why)
 {
-    if (settings->multiplier.dynamics != TN_DYNAMICS_FIRST) return TN_OK;
+    if (!is_first_order(settings)) return TN_OK;
     if (settings->method != TN_METHOD_MULTIPLIER)
         return tni_fail(why, TN_ERR_UNSUPPORTED,
                         "setting 'multiplier.dynamics': method %s supports second-order dynamics "
@@ -99,10 +115,15 @@ static tn_result first_order_is_possible(const tn_model* model, const tn_setting
     for (int i = 0; i < model->actuation_count; ++i) {
         const tni_joint_force* a = &model->actuations[i];
         if (!(a->damping > 0) && !(a->friction > 0)) continue;
-        return tni_fail(
-            why, TN_ERR_UNSUPPORTED,
-            "joint '%s': %s has no effect where f = m v (setting 'multiplier.dynamics')",
-            model->joints[a->joint].name, a->damping > 0 ? "damping" : "friction");
+        return tni_fail(why, TN_ERR_UNSUPPORTED, "joint '%s': %s" NOTHING_MOVES,
+                        model->joints[a->joint].name, a->damping > 0 ? "damping" : "friction");
+    }
+    for (int i = 0; i < model->spring_count; ++i) {
+        const char* name = model->spring_names.of != NULL ? model->spring_names.of[i] : NULL;
+        if (!(model->springs[i].damping > 0)) continue;
+        return tni_fail(why, TN_ERR_UNSUPPORTED, "spring %d%s%s%s: damping" NOTHING_MOVES, i + 1,
+                        name != NULL ? " '" : "", name != NULL ? name : "",
+                        name != NULL ? "'" : "");
     }
     return TN_OK;
 }
@@ -135,12 +156,12 @@ tn_result tni_is_possible(const tn_model* model, const tn_settings* settings, bo
                           tn_why* why)
 {
     const tn_method method = settings->method;
+    TRY(first_order_is_possible(model, settings, automatic, why));
     TRY(bounds_are_possible(model, settings, why));
     TRY(softness_is_possible(model, settings, why));
-    TRY(surfaces_are_possible(model, method, why));
-    TRY(limits_are_possible(model, method, why));
+    TRY(surfaces_are_possible(model, settings, why));
+    TRY(limits_are_possible(model, settings, why));
     TRY(users_are_possible(model, method, why));
-    TRY(first_order_is_possible(model, settings, automatic, why));
     if (settings->accuracy > 0 && method != TN_METHOD_IMPULSE)
         return tni_fail(
             why, TN_ERR_UNSUPPORTED,

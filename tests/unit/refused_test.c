@@ -32,7 +32,11 @@ typedef enum what {
     RUBBED,
     FIRST, ///< from here on with f = m v
     FIRST_DAMPED,
-    FIRST_RUBBED
+    FIRST_RUBBED,
+    FIRST_SPRING_DAMPED,
+    FIRST_BALL, ///< from here on with the ball
+    FIRST_BOUNCING,
+    FIRST_LIMIT_BOUNCES
 } what;
 
 static void add_arm(rig* r, what with)
@@ -46,10 +50,16 @@ static void add_arm(rig* r, what with)
         def.limit.given = true, def.limit.hard = true;
         def.limit.lower = -1, def.limit.upper = 1;
     }
-    if (with == LIMIT_BOUNCES || with == ROPE_BOUNCES) def.restitution = 0.5;
+    if (with == LIMIT_BOUNCES || with == FIRST_LIMIT_BOUNCES || with == ROPE_BOUNCES)
+        def.restitution = 0.5;
     if (with == DAMPED || with == FIRST_DAMPED) def.damping = 0.1;
     if (with == RUBBED || with == FIRST_RUBBED) def.friction = 0.1;
     CHECK(tn_scene_add_joint(r->scene, &def).bits != 0);
+    tn_spring_def spring = tn_default_spring_def();
+    spring.name = "coil", spring.body2 = def.body2;
+    spring.anchor1   = tns_vec(1, 0, 0);
+    spring.stiffness = 1, spring.damping = with == FIRST_SPRING_DAMPED ? 0.1 : 0;
+    CHECK(tn_scene_add_spring(r->scene, &spring).bits != 0);
 }
 
 static void add_ball(rig* r, what with)
@@ -59,7 +69,7 @@ static void add_ball(rig* r, what with)
     def.name           = "ball";
     if (with == ROLLING) shape.rolling_friction = 0.01;
     if (with == SPINNING) shape.spinning_friction = 0.01;
-    if (with == BOUNCING) shape.restitution = 0.5;
+    if (with == BOUNCING || with == FIRST_BOUNCING) shape.restitution = 0.5;
     def.shapes = &shape, def.shape_count = 1;
     const tn_body_id ball = tn_scene_add_body(r->scene, &def);
     tn_pair_def      pair = tn_default_pair_def();
@@ -82,7 +92,7 @@ static rig make(tn_method method, what with)
     if (with >= FIRST) r.settings.multiplier.dynamics = TN_DYNAMICS_FIRST;
     tn_scene_set_ground(r.scene, 0.5, with == GROUND_BOUNCES ? 0.5 : 0);
     add_arm(&r, with);
-    if (with < FIRST) add_ball(&r, with);
+    if (with < FIRST || with >= FIRST_BALL) add_ball(&r, with);
     CHECK_OK(tn_scene_compile(r.scene, &r.model, NULL));
     return r;
 }
@@ -167,4 +177,12 @@ TEST(where_force_is_mass_times_velocity_there_is_one_method_and_nothing_to_damp)
           "joint 'elbow': damping has no effect where f = m v (setting 'multiplier.dynamics')");
     check(TN_METHOD_MULTIPLIER, FIRST_RUBBED,
           "joint 'elbow': friction has no effect where f = m v (setting 'multiplier.dynamics')");
+    check(TN_METHOD_MULTIPLIER, FIRST_SPRING_DAMPED,
+          "spring 1 'coil': damping has no effect where f = m v (setting 'multiplier.dynamics')");
+    check(TN_METHOD_MULTIPLIER, FIRST_BALL, NULL);
+    check(TN_METHOD_MULTIPLIER, FIRST_BOUNCING,
+          "body 'ball': the multiplier method with f = m v has no restitution: that needs auto");
+    check(
+        TN_METHOD_MULTIPLIER, FIRST_LIMIT_BOUNCES,
+        "joint 'elbow': the multiplier method with f = m v has no restitution of limits and ropes: that needs auto");
 }
