@@ -24,15 +24,19 @@
 // With F > mu N it slides: below h F/m its speed grows by r a step. An evaluation at the end of a
 // step uses the D of its start.
 //
-// Restitution, spinning and rolling friction are not modelled: they need hard contacts.
+// Restitution is 0: a mass m on a spring k and a damper d that never pull comes back with
+//     e = s^(-2/(s - 1)) / s,    s = (zeta + sqrt(zeta^2 - 1))^2,    zeta = d / (2 sqrt(k m)) > 1
+// of its speed, 0.033 at zeta = 2.5. That is what damping is chosen by, for the mass of the whole scene; smaller
+// masses and more points have a larger zeta. Longer steps damp more. Spinning and rolling friction are not modelled:
+// they need hard contacts.
 #include "contact/soft_contact.h"
 
 #include "force/soft.h"
 
 enum { ROWS = 3 };
 
-static const double sink_rate = 1e5;  // stiffness by mass [1/s^2]: g divided by 0.1 mm
-static const double settle    = 1e-3; // damping time [s]
+static const double sink_rate = 1e5; // stiffness by mass [1/s^2]: g divided by 0.1 mm
+static const double zeta      = 2.5; // of all mass on one point: damping over critical damping
 
 tni_contact_law tni_contact_law_of(const tn_model* model, const tn_implicit_settings* settings)
 {
@@ -41,7 +45,7 @@ tni_contact_law tni_contact_law_of(const tn_model* model, const tn_implicit_sett
     if (law.stiffness > 0) return law;
     for (int i = 0; i < model->free_count; ++i) mass += model->bodies[model->free_bodies[i]].mass;
     law.stiffness = sink_rate * mass;
-    law.damping   = settle * law.stiffness;
+    law.damping   = 2 * zeta * sqrt(law.stiffness * mass);
     return law;
 }
 
@@ -212,8 +216,10 @@ static bool set_friction_rows(double D, const point* p, tni_soft* soft)
     return D > 0;
 }
 
+// met: set if the point pushes and did not touch at the start.
 static bool soften(const tni_scene_view* at, const tni_prediction* predicted, tni_contact_law law,
-                   const tni_contact* contact, double* secant, tni_take_soft* take, void* user)
+                   const tni_contact* contact, double* secant, bool* met, tni_take_soft* take,
+                   void* user)
 {
     tni_soft soft;
     point    p;
@@ -222,6 +228,7 @@ static bool soften(const tni_scene_view* at, const tni_prediction* predicted, tn
         *secant = secant_of(law, contact->material.friction, &p);
     const bool presses = set_normal_row(at, predicted, law, &p, &soft);
     if (set_friction_rows(*secant, &p, &soft) || presses) take(user, &soft);
+    *met = *met || (presses && p.rows[0].C > 0);
     return presses;
 }
 
@@ -263,12 +270,13 @@ static int evaluate_points(const tni_scene_view* at, const tni_prediction* predi
                            tni_contact_law law, tni_contact_room* room, tni_take_soft* take,
                            void* user)
 {
-    room->count = 0, room->pushing = 0;
+    room->count = 0, room->pushing = 0, room->met = false;
     if (at->model->shape_count < 2) return 0;
     predict_views(at, predicted, room->views);
     const int found = find(room->views, room);
     for (int i = 0; i < found && found <= room->capacity; ++i) {
-        if (!soften(at, predicted, law, &room->contacts[i], &room->secants[i], take, user))
+        if (!soften(at, predicted, law, &room->contacts[i], &room->secants[i], &room->met, take,
+                    user))
             continue;
         const uint64_t mixed = (room->contacts[i].id + 1) * UINT64_C(0x9e3779b97f4a7c15);
         room->pushing += mixed ^ mixed >> 29;

@@ -23,12 +23,13 @@ typedef struct tni_contact_room {
     bool         keep;    ///< the same step again: keep the points that were found before
     int          known;   ///< number of these points
     int          count;   ///< of them, those that push, at the last evaluation
+    bool         met;     ///< one of these did not touch at the start of the step
     uint64_t     pushing; ///< hash of the set that pushes: different sets have different hashes,
                           ///< almost surely
 } tni_contact_room;
 
 /// The law of the settings. Stiffness 0: chosen by the mass of all movable bodies so that it would
-/// sink 0.1 mm under its weight on one point, damped within a millisecond.
+/// sink 0.1 mm under its weight on one point, and damped so that nothing bounces.
 tni_contact_law tni_contact_law_of(const tn_model* model, const tn_implicit_settings* settings);
 
 /// All contact points that will push, in a fixed order: on one body (TNI_SOFT_BODY) or between two

@@ -49,6 +49,7 @@ void tn_state_copy(tn_state* to, const tn_state* from)
     to->time             = from->time;
     to->history.h        = from->history.h;
     to->history.two      = from->history.two;
+    to->history.struck   = from->history.struck;
     to->warm_start.count = from->warm_start.count;
     to->reduced.known    = from->reduced.known;
     to->reduced.kept     = from->reduced.kept;

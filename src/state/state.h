@@ -37,6 +37,7 @@ typedef struct tni_inputs {
 typedef struct tni_step_history {
     double  h;
     bool    two;         ///< mean and momentum are known too: two-step formulas (BDF2) may be used
+    bool    struck;      ///< something was met in it: velocities have jumped
     double* multipliers; ///< joint forces: by row, then by limit
     double* mean;        ///< mean velocity of the step, laid out as u
     double* momentum;    ///< M u at its start, laid out as u

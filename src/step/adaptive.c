@@ -10,10 +10,6 @@ tn_result tni_adaptive_method_create(tn_stepper* s, tn_why* why)
 {
     const tn_model* model = s->model;
     TRY(tni_settings_check(&s->settings, why));
-    if (s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST)
-        return tni_fail(
-            why, TN_ERR_UNSUPPORTED,
-            "setting 'multiplier.dynamics': method adaptive supports second-order dynamics (f = m a) only");
     return tni_adaptive_create(&s->arena, model, &s->arena.host, &s->settings.adaptive,
                                &s->adaptive, why);
 }

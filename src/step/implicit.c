@@ -22,7 +22,10 @@
 //     M u -> share ((1 + r) M u - r^2/(1 + r) m)
 //
 // d being the mean velocity of the last step, m the momentum at its start; both are part of the
-// state, so a step depends on the state alone. The first round of the correction then solves for
+// state, so a step depends on the state alone. Velocities jump where something is met (a contact, a
+// hard limit, a rope): no difference may reach across, or the body that is stopped goes on by what
+// it had before. So that step, which lands, and the next two, of which the first stops, are taken by
+// backward Euler. The first round of the correction then solves for
 // the residual of the equations above, not just for C = 0: second order depends on the direction of
 // the joint forces at the end. After any other change of the state it begins with backward Euler.
 //
@@ -297,7 +300,8 @@ static void store_history(tn_stepper* s, const tni_step_scheme* scheme)
     const double       e    = scheme->h * scheme->share;
     work->after.h           = scheme->h;
     for (int i = 0; i < rows_of(s->model); ++i) work->after.multipliers[i] = -work->mu[i] / e;
-    work->after.two = s->settings.implicit.integrator == TN_IMPLICIT_BDF2;
+    work->after.two = s->settings.implicit.integrator == TN_IMPLICIT_BDF2 && !work->after.struck &&
+                      !(work->before.h > 0 && work->before.struck);
     if (!work->after.two) return;
     tni_mean_velocity(s->model, scheme->h, s->now.q, s->next.q, work->after.mean);
 }
@@ -333,6 +337,15 @@ static bool has_other_root(tn_stepper* s)
     return kinetic(s, work->du) > TNI_IMPLICIT_SHARE * kinetic(s, work->u) && has_gained(s);
 }
 
+// After a linear solve: two-step differences must not reach across a jump of the velocities.
+static bool strikes(const tn_stepper* s)
+{
+    const tni_implicit_work* work = &s->implicit;
+    return work->one_sided && s->settings.implicit.integrator == TN_IMPLICIT_BDF2 &&
+           tni_implicit_system_meets(work->implicit_system,
+                                     work->before.h > 0 ? work->before.multipliers : NULL);
+}
+
 // Solves with one of the methods; *c: the closure error.
 static tn_result solve(tn_stepper* s, tn_implicit_solve how, tni_step_start* start,
                        const tni_step_scheme* scheme, tni_closure_error* c, tn_step_report* report,
@@ -343,6 +356,9 @@ static tn_result solve(tn_stepper* s, tn_implicit_solve how, tni_step_start* sta
     start->keep_active_set  = false;
     start->predicted        = s->now.u;
     TRY(solve_linear(s, start, scheme, report, why));
+    work->after.struck = strikes(s);
+    c->error           = HUGE_VAL;
+    if (work->after.struck && scheme->drift != NULL) return TN_OK; // by backward Euler
     const int  rounds = report->iteration_count;
     const bool whole  = how == TN_IMPLICIT_CORRECTED && scheme->drift != NULL;
     if (how == TN_IMPLICIT_NEWTON) *c = newton(s, start, scheme, report);

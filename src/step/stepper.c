@@ -68,70 +68,6 @@ static tn_result take_all(tn_stepper* s, tni_impulse_variant variant, tn_why* wh
     return tni_system_create(&s->arena, model, loops, NULL, &s->start);
 }
 
-// Motors and springs with a bound on their force stand in the matrix of one method. Dry friction does not need it.
-static tn_result bounds_are_possible(const tn_model* model, const tn_settings* settings,
-                                     tn_why* why)
-{
-    const bool impulse = settings->method == TN_METHOD_IMPULSE;
-    if (impulse && settings->impulse.springs == TN_SPRINGS_IMPLICIT) return TN_OK;
-    for (int i = 0; i < model->bound_count; ++i) {
-        const tni_bound* b = &model->bounds[i];
-        if (b->kind == TNI_BOUND_FRICTION) continue;
-        return tni_fail(why, TN_ERR_UNSUPPORTED,
-                        "joint '%s': the %s method%s does not bound forces: force_range needs auto",
-                        model->joints[b->joint].name, tn_method_word(settings->method),
-                        impulse ? " with explicit springs" : "");
-    }
-    return TN_OK;
-}
-
-static tn_result softness_is_possible(const tn_model* model, const tn_settings* settings,
-                                      tn_why* why)
-{
-    const bool impulse = settings->method == TN_METHOD_IMPULSE;
-    if (model->soft_body < 0 || (impulse && settings->impulse.springs == TN_SPRINGS_IMPLICIT))
-        return TN_OK;
-    return tni_fail(
-        why, TN_ERR_UNSUPPORTED,
-        "body '%s': the %s method%s has no contact of its own stiffness: that needs auto",
-        model->bodies[model->soft_body].name, tn_method_word(settings->method),
-        impulse ? " with explicit springs" : "");
-}
-
-static tn_result is_possible(const tn_model* model, const tn_settings* settings, tn_why* why)
-{
-    const tn_method method = settings->method;
-    TRY(bounds_are_possible(model, settings, why));
-    TRY(softness_is_possible(model, settings, why));
-    if (settings->accuracy > 0 && method != TN_METHOD_IMPULSE)
-        return tni_fail(
-            why, TN_ERR_UNSUPPORTED,
-            "setting 'accuracy': method '%s' does not control its error by it; auto and impulse do",
-            tn_method_word(method));
-    if (method == TN_METHOD_IMPULSE && model->core.auxiliary_rows > 0 &&
-        (settings->impulse.formulation == TN_FORMULATION_SPD ||
-         settings->impulse.formulation == TN_FORMULATION_SPLIT)) {
-        return tni_fail(
-            why, TN_ERR_UNSUPPORTED,
-            "setting 'impulse.formulation': '%s' has auxiliary constraints, which only kkt "
-            "supports",
-            model->name);
-    }
-    if (method != TN_METHOD_IMPULSE || settings->impulse.springs == TN_SPRINGS_EXPLICIT)
-        return TN_OK;
-    if (settings->impulse.formulation == TN_FORMULATION_SPD ||
-        settings->impulse.formulation == TN_FORMULATION_SPLIT)
-        return tni_fail(
-            why, TN_ERR_UNSUPPORTED,
-            "setting 'impulse.formulation': implicit springs stand in the matrix of kkt only");
-    if (model->core.auxiliary_rows > 0)
-        return tni_fail(
-            why, TN_ERR_UNSUPPORTED,
-            "setting 'impulse.springs': '%s' has auxiliary constraints, which only explicit takes",
-            model->name);
-    return TN_OK;
-}
-
 tn_result tni_stepper_create_variant(const tn_model* model, const tn_settings* settings,
                                      tni_impulse_variant variant, tn_stepper** out, tn_why* why)
 {
@@ -148,7 +84,7 @@ tn_result tni_stepper_create_variant(const tn_model* model, const tn_settings* s
         settings = &automatic;
     }
     const tn_method method = settings->method;
-    TRY(is_possible(model, settings, why));
+    TRY(tni_is_possible(model, settings, asked == TN_METHOD_AUTO, why));
     tn_result   result = TN_ERR_MEMORY;
     tni_arena   arena  = tni_arena_make(&model->arena.host);
     tn_stepper* s      = TNI_TAKE(&arena, tn_stepper, 1);
@@ -286,8 +222,9 @@ static bool two_steps(const tn_stepper* s)
 static void copy_history(const tn_model* model, bool two, tni_step_history* to,
                          const tni_step_history* from)
 {
-    to->h   = from->h;
-    to->two = two && from->two;
+    to->h      = from->h;
+    to->two    = two && from->two;
+    to->struck = two && from->struck;
     if (!(from->h > 0)) return;
     tni_copy_numbers(to->multipliers, from->multipliers, model->row_count + model->limit_count);
     if (!to->two) return;

@@ -302,6 +302,10 @@ void tni_tension_push(const tn_stepper* s, double* b);
 /// suspect.c: what is worth a look in the report of a finished step.
 void tni_find_suspects(const tn_stepper* s, tn_step_report* report);
 
+/// possible.c: whether the method of these settings can do all that the model asks for. automatic: auto chose it.
+TN_NODISCARD tn_result tni_is_possible(const tn_model* model, const tn_settings* settings,
+                                       bool automatic, tn_why* why);
+
 /// As tn_stepper_create, which takes no variant of the impulse method.
 TN_NODISCARD tn_result tni_stepper_create_variant(const tn_model*     model,
                                                   const tn_settings*  settings,

@@ -23,6 +23,8 @@ double tni_compliant_evaluate(tni_compliant* c, const double* z, int* worst);
 /// The same for springs between bodies after a step with u: the largest error of stiff ones.
 double tni_compliant_springs_evaluate(tni_compliant* c, const tni_step_scheme* scheme,
                                       const double* u);
+/// Whether a hard limit or rope is active whose force was 0 in the step before. NULL: there was none.
+bool tni_compliant_meets(const tni_compliant* c, const double* forces);
 /// Updates the set of active hard limits and ropes for a step with the mean velocity u; returns
 /// true if it changed.
 bool tni_compliant_update_active_set(tni_compliant* c, const tni_step_start* start,

@@ -102,3 +102,10 @@ bool tni_compliant_update_active_set(tni_compliant* c, const tni_step_start* sta
     }
     return changed;
 }
+
+bool tni_compliant_meets(const tni_compliant* c, const double* forces)
+{
+    for (int i = 0; i < c->model->limit_count; ++i)
+        if (c->limit_active[i] && (forces == NULL || forces[i] == 0)) return true;
+    return false;
+}

@@ -272,6 +272,13 @@ bool tni_implicit_system_active_set_holds(tni_implicit_system* s, const tni_step
             tni_contact_active_set_holds(&scene, &predicted, s->contacts.law, &s->contacts.room));
 }
 
+bool tni_implicit_system_meets(const tni_implicit_system* s, const double* multipliers)
+{
+    const double* limits = multipliers != NULL ? multipliers + s->model->row_count : NULL;
+    return (s->contacts.possible && s->contacts.room.met) ||
+           (s->compliant != NULL && tni_compliant_meets(s->compliant, limits));
+}
+
 bool tni_implicit_system_is_one_sided(const tn_model* model)
 {
     bool one_sided = model->limit_count > 0 || model->shape_count > 1;

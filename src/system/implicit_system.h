@@ -80,6 +80,9 @@ bool tni_implicit_system_is_one_sided(const tn_model* model);
 bool tni_implicit_system_active_set_holds(tni_implicit_system*   implicit,
                                           const tni_step_start*  start,
                                           const tni_step_scheme* scheme, const double* u);
+/// Right after it: whether a contact, hard limit or rope acts that did not before. multipliers: of the step before, as in
+/// tni_step_start; NULL: none.
+bool tni_implicit_system_meets(const tni_implicit_system* implicit, const double* multipliers);
 /// Solves  A u + J^T mu = b,  J u = r  with the same factorisation and soft rows. b NULL: zero.
 TN_NODISCARD tn_result tni_implicit_system_correct(tni_implicit_system* implicit, const double* b,
                                                    const double* r, double* u, double* mu,

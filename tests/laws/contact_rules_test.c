@@ -12,7 +12,7 @@ static rig ball_over_floor(double height, double restitution)
 TEST(first_order_dynamics_let_a_ball_sink_and_rest)
 {
     for (int i = 0; i < 3; ++i) {
-        rig r                            = ball_over_floor(0.5, 0.8);
+        rig r                            = ball_over_floor(0.5, 0);
         r.settings.multiplier.dynamics   = TN_DYNAMICS_FIRST;
         r.settings.multiplier.integrator = (tn_integrator)i;
         rig_restart(&r);
