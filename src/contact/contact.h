@@ -80,5 +80,7 @@ tni_contact_counts tni_contact_rows(const tn_model* model, const tni_contact* co
 /// World position of the point (on body 2) and the normal from body 1 to body 2.
 void tni_contact_place(const tn_model* model, const tni_contact* contact, const tni_view* views,
                        tn_vec3* position, tn_vec3* normal);
+/// Angular velocity with which the normal turns; nothing about itself.
+tn_vec3 tni_contact_turn(const tn_model* model, const tni_contact* contact, const tni_view* views);
 
 #endif

@@ -144,3 +144,9 @@ void tni_contact_place(const tn_model* model, const tni_contact* contact, const 
     *position            = tni_add(at.p2, at.rolling.arm);
     *normal              = at.n.at;
 }
+
+tn_vec3 tni_contact_turn(const tn_model* model, const tni_contact* contact, const tni_view* views)
+{
+    const point_state at = evaluate(model, contact, views);
+    return tni_cross(at.n.at, at.n.rate);
+}

@@ -83,6 +83,9 @@ tn_result tni_impulse_create(tn_stepper* s)
     work->apart            = TNI_TAKE(&s->arena, double, s->has_unilaterals ? model->q_count : 0);
     work->group            = TNI_TAKE(&s->arena, int, model->body_count);
     work->pull             = TNI_TAKE(&s->arena, double, model->joint_count);
+    work->turn             = TNI_TAKE(&s->arena, tn_vec3, model->body_count);
+    work->own_turn         = TNI_TAKE(&s->arena, tn_vec3, model->body_count);
+    work->first_push       = TNI_TAKE(&s->arena, double, model->row_count);
     work->tension          = TNI_TAKE(&s->arena, tni_mat3, model->body_count);
     work->stiffness        = TNI_TAKE(&s->arena, tni_mat3, model->body_count);
     if (s->arena.failed) return TN_ERR_MEMORY;
@@ -164,7 +167,7 @@ tn_result tni_impulse_solve_kick(tn_stepper* s, double h, tn_why* why)
     for (int i = 0; system->stiffness != NULL && i < model->body_count; ++i) {
         const tni_body* body = &model->bodies[i];
         if (body->kind != TN_BODY_RIGID || body->node < 0) continue;
-        const tn_vec3 w = tni_read3(s->now.u + body->u_start + 3);
+        const tn_vec3 w = tni_sub(tni_read3(s->now.u + body->u_start + 3), s->impulse.turn[i]);
         tni_accumulate(b + body->u_start + 3, tni_neg(tni_mul(&system->stiffness[i], w)));
     }
     const tn_result result = tni_impulse_solve(s, b, false, why);
@@ -342,6 +345,7 @@ tn_result tni_impulse_close_alone(tn_stepper* s, double h, double tolerance,
     tni_copy_numbers(s->impulse.target_rates, s->impulse.goal, rows);
     TRY(tni_impulse_solve_kick(s, h, why));
     tni_copy_numbers(pushed, mu, rows);
+    tni_copy_numbers(s->impulse.first_push, mu, rows);
     *closed = correct(s, h, tolerance, nearest, report) ||
               nearest->error <= s->settings.impulse.tolerance;
     tni_copy_numbers(mu, pushed, rows);
@@ -354,12 +358,14 @@ static tn_result close_with_unilaterals(tn_stepper* s, double h, double toleranc
                                         tni_closure_error* nearest, bool* closed,
                                         tn_step_report* report, tn_why* why)
 {
-    bool again = false;
+    const bool implicit = s->impulse.soft != NULL;
+    bool       again    = false;
     TRY(tni_impulse_close(s, h, tolerance, nearest, closed, report, why));
     if (!*closed && tni_is_crowded(s) && !s->impulse.final_try) return TN_OK; // a shorter step
+    if (!*closed && implicit && !s->impulse.final_try) tni_impulse_take_first_forces(s);
     TRY(stiffen(s, h, &again, report, why));
     if (!again) return TN_OK;
-    if (!*closed && s->impulse.soft != NULL) throw_bodies(s, h); // not where the first try has gone
+    if (!*closed && implicit) throw_bodies(s, h); // not where the first try has gone
     return tni_impulse_close(s, h, tolerance, nearest, closed, report, why);
 }
 

@@ -41,10 +41,8 @@ enum {
     FREEZE_ROUND =
         0,           // of a crowd: after it, the joints are closed with the active sets as they are
     LOOK_ROUND  = 1, // after it, contacts are looked for again
-    CROWD_STEPS = 60, // of the Newton method for contacts, all rounds together
-    FEW_STEPS   = 60, // after which a round takes only a few
-    STEPS_MAX   = 300,
-    EXACT_STEPS = 600, // with explicit springs
+    CROWD_STEPS = 60,  // of the Newton method for contacts, all rounds together
+    STEPS_MAX   = 600, // of fewer; crowds take few in a round
     FAR         = 1000
 };
 
@@ -60,10 +58,12 @@ static const double slip_tolerance = 1e-6;
 static const double penetration_growth = 2e-4;
 static const double crowd_growth =
     2e-2; // the same among many contacts: no piece for the sake of one
-static const double share       = 0.02; // of the kinetic energy that contacts and limits may add
-static const double near_enough = 1e-7; // of gaps and slips, with implicit springs [m]
-static const double creep       = 1e-9; // of what friction holds, or a motor, in a step [m or rad]
-static const double soft_enough = 1e-7; // of displacements by springs, likewise [m or rad]
+static const double lost         = 1e-2; // error of rounds that run away, likewise
+static const double gap_accepted = 1e-4; // error of gaps at the end, likewise, with few contacts
+static const double share        = 0.02; // of the kinetic energy that contacts and limits may add
+static const double near_enough  = 1e-7; // of gaps and slips, with implicit springs [m]
+static const double creep        = 1e-9; // of what friction holds, or a motor, in a step [m or rad]
+static const double soft_enough  = 1e-7; // of displacements by springs, likewise [m or rad]
 static const double lawful =
     10; // residual of the laws of contacts that is good enough, beside their tolerance
 static const double hasty         = 2;    // approach, in a violent motion [m/s or rad/s]
@@ -488,6 +488,27 @@ static tn_result find_more(tn_stepper* s, double h, int* impacts, bool* again,
     return hit && result == TN_OK ? find_and_strike(s, h, impacts, report, why) : result;
 }
 
+// Forces of the first solve of a flight. Where its rounds run away those of the last one mean nothing.
+static void keep_first_forces(tn_stepper* s)
+{
+    tni_unilaterals* a = tni_stops_of(s);
+    tni_copy_numbers(s->impulse.first_push, s->system->answer + s->model->u_count,
+                     s->model->row_count);
+    for (int i = 0; i < a->unilateral_count; ++i)
+        memcpy(a->unilaterals[i].force_before, a->unilaterals[i].force,
+               sizeof a->unilaterals[i].force);
+}
+
+void tni_impulse_take_first_forces(tn_stepper* s)
+{
+    tni_unilaterals* a = tni_stops_of(s);
+    tni_copy_numbers(s->system->answer + s->model->u_count, s->impulse.first_push,
+                     s->model->row_count);
+    for (int i = 0; i < a->unilateral_count; ++i)
+        memcpy(a->unilaterals[i].force, a->unilaterals[i].force_before,
+               sizeof a->unilaterals[i].force);
+}
+
 // Joints, gaps and springs, all in the matrix: each round takes a few Newton steps on the laws of contacts too.
 // When many have been taken, active sets stay as they are while the joints close: rounds are linear solves then.
 static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closure_error* nearest,
@@ -496,29 +517,25 @@ static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closure_
     tni_auxiliary* a         = &s->system->auxiliary;
     const bool     crowded   = tni_is_crowded(s);
     const bool     exact     = s->impulse.soft == NULL; // as far as it takes
-    const int      few_steps = crowded ? 0
-                               : exact ? EXACT_STEPS
-                                       : FEW_STEPS,
-              steps_max      = crowded ? CROWD_STEPS
-                               : exact ? EXACT_STEPS
-                                       : STEPS_MAX;
-    int          since = 0, known = 0, spent = 0, looks = 0;
-    bool         least_multipliers = !s->impulse.loops, frozen = false, anew = true;
-    double       least = HUGE_VAL, last = HUGE_VAL;
-    const double ease = exact ? 1 : fmin(1, tolerance / near_enough);
+    const int      steps_max = crowded ? CROWD_STEPS : STEPS_MAX;
+    int            since = 0, known = 0, spent = 0, looks = 0;
+    bool           least_multipliers = !s->impulse.loops, frozen = false, anew = true;
+    double         least = HUGE_VAL, last = HUGE_VAL;
+    const double   ease = exact ? 1 : fmin(1, tolerance / near_enough);
     if (tni_auxiliary_is_idle(a, tni_stops_of(s)))
         return tni_impulse_close_alone(s, h, tolerance, nearest, closed, report, why);
     *nearest = (tni_closure_error){.error = HUGE_VAL, .worst = -1};
     for (int round = 0; round <= ROUNDS_MAX; ++round) {
         tni_copy_numbers(s->impulse.target_rates, s->impulse.goal, s->model->row_count);
         const bool first = round == 0 && looks == 0 && s->system->stiffness == NULL;
-        const bool full  = crowded ? first : anew || spent < few_steps;
+        const bool full  = crowded ? first : anew || spent < steps_max;
         a->effort        = frozen ? TNI_CONES_FROZEN : full ? TNI_CONES_MET : TNI_CONES_FURTHER;
         const tn_result result = tni_impulse_solve_kick(s, h, why);
         a->effort              = TNI_CONES_MET;
         anew                   = false;
         if (result != TN_OK) return result;
         if (round == 0) tni_copy_numbers(s->impulse.first, s->impulse.plus, s->model->u_count);
+        if (round == 0 && !exact) keep_first_forces(s);
         spent += a->report.rounds;
         const bool met = a->report.residual <= lawful * a->tolerance || frozen;
         anew           = !met && !s->impulse.loops; // through loops each would begin too far away
@@ -535,6 +552,8 @@ static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closure_
         least_multipliers =
             !s->impulse.loops || (least_multipliers && error <= fmax(tolerance, spoiled_max));
         if (!(error < 1e6) || (error <= tolerance && met && least_multipliers)) break;
+        if (!exact && !crowded && !frozen && since > 1 && fmax(c.error, gaps / ease) > lost)
+            break; // another try, with tension or a shorter step
         if (round == LOOK_ROUND && tni_is_crowded(s) && looks < CROWD_MORE) {
             bool again; // before the joints are closed for good
             ++looks;
@@ -605,6 +624,21 @@ static double deepest_at_start(const tni_unilaterals* a)
     return most;
 }
 
+// How far from its gap at the end anything is that pushes, or beyond it anything else [m or rad].
+static double gap_error(const tn_stepper* s)
+{
+    const tni_unilaterals* a    = &s->system->unilaterals;
+    double                 most = 0;
+    for (int i = 0; i < a->unilateral_count; ++i) {
+        const tni_unilateral* unilateral = &a->unilaterals[i];
+        const double          off        = fmin(unilateral->start_gap, 0) - unilateral->gap;
+        const bool            leaves = off <= 0 && unilateral->start_gap < -tni_tolerated_depth(s);
+        if (unilateral->soft || unilateral->rule == TNI_UNILATERAL_OPEN || leaves) continue;
+        if (off > 0 || pushes(unilateral)) most = fmax(most, fabs(off));
+    }
+    return most;
+}
+
 tn_result tni_impulse_close(tn_stepper* s, double h, double tolerance, tni_closure_error* nearest,
                             bool* closed, tn_step_report* report, tn_why* why)
 {
@@ -613,7 +647,10 @@ tn_result tni_impulse_close(tn_stepper* s, double h, double tolerance, tni_closu
     tn_result result             = find_and_strike(s, h, &impacts, report, why);
     s->impulse.start_penetration = deepest_at_start(tni_stops_of(s));
     for (int pass = 0; again && result == TN_OK; ++pass) {
-        result = correct(s, h, tolerance, nearest, closed, &impacts, report, why);
+        result         = correct(s, h, tolerance, nearest, closed, &impacts, report, why);
+        const bool few = s->impulse.soft != NULL && !tni_is_crowded(s);
+        if (result == TN_OK && *closed && few && !s->impulse.final_try)
+            *closed = gap_error(s) <= gap_accepted;
         if (result != TN_OK || !*closed || pass == (tni_is_crowded(s) ? 0 : MORE_MAX)) break;
         result = find_more(s, h, &impacts, &again, report, why);
     }

@@ -97,9 +97,12 @@ typedef struct tni_impulse_work {
     double*        load;       ///< by body: bound of h^2 times the largest eigenvalue of its K
     double*        part_work;  ///< by part of the mechanism, twice; scratch of stiffen.c
     int*           group;      ///< by part, likewise: parts that cords couple
+    double*        first_push; ///< by row: multipliers of the first solve of a flight
     double*        pull;       ///< by joint, likewise
     tni_mat3*      stiffness;  ///< by body: h^2 K', the stiffness in use
     tni_mat3*      tension;    ///< by body: h^2 K, compression included
+    tn_vec3*       turn;       ///< by body: angular velocity with which forces on it turn
+    tn_vec3*       own_turn;   ///< by body, likewise: those of its own contacts
     bool           loops;      ///< the mechanism has loops: rows may be redundant
     bool           touches;    ///< it has contacts, limits or ropes
     bool           safer_mode; ///< safer mode: the tension of all bodies counts
@@ -236,6 +239,8 @@ TN_NODISCARD tn_result tni_impulse_close_alone(tn_stepper* s, double h, double t
 TN_NODISCARD tn_result tni_impulse_close(tn_stepper* s, double h, double tolerance,
                                          tni_closure_error* nearest, bool* closed,
                                          tn_step_report* report, tn_why* why);
+/// After a close that failed: forces of its first solve in place of those of the last.
+void tni_impulse_take_first_forces(tn_stepper* s);
 /// Contacts and limits at s->next, which was evaluated last; their right-hand sides, once the
 /// system is factored there; report of their forces, h being the length of the flight [s].
 TN_NODISCARD tn_result tni_impulse_find_landing(tn_stepper* s, double h, tn_why* why);

@@ -276,6 +276,8 @@ int tni_stiffen(tn_stepper* s, double h)
 //     land   (M + S)(u1 - u') = .. + 0.8 S u'   s = 1.8 of the velocity before
 
 static const double look_back = 1.8;
+static const double still     = 1e-9; // a turn in a step that is none [rad]
+static const double spin      = 0.5;  // and one that no step follows
 
 // K <- its positive part.
 static void keep_tension(tni_mat3* K)
@@ -356,6 +358,45 @@ static int weigh_cords(tn_stepper* s)
     return count;
 }
 
+// A contact's force turns with its normal, and the force of a joint with what the contacts of both its bodies do: a
+// link that lies on a turning sprocket turns with all that holds it. s->impulse.turn <- by body, the mean over its
+// joints of what their forces turn with.
+static void find_turns(tn_stepper* s, const tni_view* views, double h)
+{
+    const tn_model*        model = s->model;
+    const tni_unilaterals* a     = &s->system->unilaterals;
+    tn_vec3 *              turn = s->impulse.turn, *own = s->impulse.own_turn;
+    double *               all = s->impulse.part_work, *joints = all + model->body_count;
+    for (int i = 0; i < model->body_count; ++i) turn[i] = own[i] = tni_vec3(0, 0, 0);
+    memset(all, 0, sizeof *all * 2 * (size_t)model->body_count);
+    for (int i = 0; i < a->unilateral_count; ++i) {
+        const tni_unilateral* u = &a->unilaterals[i];
+        int                   bodies[2];
+        if (u->limit >= 0 || !(u->force[0] > 0)) continue;
+        const tn_vec3 w = tni_contact_turn(model, &u->contact, views);
+        tni_unilateral_bodies(a, u, bodies);
+        for (int side = u->contact.round ? 0 : 1; side < 2; ++side) {
+            own[bodies[side]] = tni_add(own[bodies[side]], tni_scale(u->force[0], w));
+            all[bodies[side]] += u->force[0];
+        }
+    }
+    for (int i = 0; i < model->body_count; ++i) {
+        if (all[i] > 0) own[i] = tni_scale(1 / all[i], own[i]);
+        const double far = h * tni_norm(own[i]);
+        if (!(far > still && far < spin)) own[i] = tni_vec3(0, 0, 0);
+    }
+    for (int i = 0; i < model->joint_count; ++i) {
+        const int     body[2] = {model->joints[i].body1, model->joints[i].body2};
+        const tn_vec3 mean    = tni_scale(0.5, tni_add(own[body[0]], own[body[1]]));
+        for (int side = 0; side < 2; ++side) {
+            turn[body[side]] = tni_add(turn[body[side]], mean);
+            ++joints[body[side]];
+        }
+    }
+    for (int i = 0; i < model->body_count; ++i)
+        if (joints[i] > 0) turn[i] = tni_scale(1 / joints[i], turn[i]);
+}
+
 int tni_tension(tn_stepper* s, double h)
 {
     const tn_model* model = s->model;
@@ -371,6 +412,7 @@ int tni_tension(tn_stepper* s, double h)
         s->impulse.load[i] = none ? 0 : weight_of(s, i);
     }
     const int cord_count = weigh_cords(s);
+    find_turns(s, s->impulse.views, h);
     return weigh_tension(s) + cord_count;
 }
 
@@ -378,6 +420,7 @@ void tni_tension_land(tn_stepper* s, double h)
 {
     find_tension(s, &s->next, h);
     (void)weigh_tension(s);
+    find_turns(s, s->system->views, h);
 }
 
 void tni_tension_push(const tn_stepper* s, double* b)
@@ -385,7 +428,8 @@ void tni_tension_push(const tn_stepper* s, double* b)
     for (int i = 0; i < s->model->body_count; ++i) {
         const tni_body* body = &s->model->bodies[i];
         if (body->kind != TN_BODY_RIGID || body->node < 0) continue;
-        const tn_vec3 w = tni_read3(s->impulse.plus + body->u_start + 3);
+        const tn_vec3 w =
+            tni_sub(tni_read3(s->impulse.plus + body->u_start + 3), s->impulse.turn[i]);
         tni_accumulate(b + body->u_start + 3,
                        tni_scale(look_back - 1, tni_mul(&s->impulse.stiffness[i], w)));
     }

@@ -298,6 +298,57 @@ TEST(a_heavy_load_swings_on_a_light_chain)
     CHECK_LESS(fine, 0.3 * coarse);
 }
 
+// A chain of balls hangs over a round bar, which is slippery, a load of 100 kg at each end, and slides: what hangs over
+// on one side, 1 kg to the metre, pulls, and the speed is v cosh(k t), k^2 = 2 lambda g / M. Tension holds its links
+// straight, but not still: they turn with the bar's normals.
+TEST(a_tense_chain_slides_over_a_round_bar)
+{
+    enum { ROUND = 13, SIDE = 13, LINKS = ROUND + 2 * SIDE };
+    const double pi = acos(-1.0), pitch = 0.05, ball = 0.01, mass = 0.05, load = 100, speed = 1,
+                 circle = pitch / (2 * sin(pi / (2 * ROUND)));
+    rig          r      = auto_make(tns_vec(0, 0, -rig_g));
+    tn_vec3      pin[LINKS + 1];
+    tn_body_id   last = {0}, first = {0};
+    tn_shape_def bar = tn_default_shape_def(TN_SHAPE_CYLINDER);
+    bar.radius       = circle - ball;
+    bar.half_length  = 0.05;
+    bar.friction     = 0;
+    tns_fixed(r.scene, "bar", (tn_frame){tns_vec(0, 0, 0), tns_turn_about(TNS_X, 0.25)}, bar);
+    for (int i = 0; i <= LINKS; ++i) {
+        const int    before = SIDE - i, after = i - SIDE - ROUND;
+        const double angle = pi * (i - SIDE) / ROUND;
+        pin[i]             = before > 0  ? tns_vec(-circle, 0, -pitch * before)
+                             : after > 0 ? tns_vec(circle, 0, -pitch * after)
+                                         : tns_vec(-circle * cos(angle), 0, circle * sin(angle));
+    }
+    for (int i = -1; i <= LINKS; ++i) {
+        const bool    end  = i < 0 || i == LINKS;
+        const int     from = i < 0 ? 0 : i == LINKS ? LINKS - 1 : i;
+        const tn_vec3 way = tns_sub(pin[from + 1], pin[from]), tip = i < 0 ? pin[0] : pin[LINKS],
+                      at     = end ? tns_add(tip, tns_vec(0, 0, -0.05))
+                                   : tns_add(pin[from], tns_scale(0.5, way));
+        const double I       = end ? 0.1 * 0.1 * load / 6 : mass * pitch * pitch / 12;
+        tn_body_def  def     = rig_body(end ? load : mass, tns_vec(I, I, I), at);
+        tn_shape_def sphere  = rig_sphere(ball);
+        def.velocity.linear  = tns_scale(speed / pitch, way);
+        sphere.pose.position = tns_sub(pin[from], at);
+        def.shapes = &sphere, def.shape_count = end ? 0 : 1;
+        const tn_body_id body = tn_scene_add_body(r.scene, &def);
+        if (i >= 0)
+            rig_add_joint(&r, i == 0 || i == LINKS ? TN_JOINT_WELD : TN_JOINT_HINGE, last, body,
+                          pin[i], TNS_Y);
+        if (i < 0) first = body;
+        last = body;
+    }
+    rig_ready(&r);
+    rig_run(&r, auto_h, 30);
+    const double k = sqrt(2 * mass / pitch * rig_g / (2 * load + LINKS * mass));
+    CHECK_NEAR(contact_velocity(&r, first).linear.z, speed * cosh(0.5 * k), 0.03 * speed);
+    CHECK_NEAR(contact_velocity(&r, last).linear.z, -speed * cosh(0.5 * k), 0.03 * speed);
+    CHECK_LESS(r.joint_error, 1.001e-9);
+    rig_free(&r);
+}
+
 // It falls straight down, which is plastic: all energy of the fall is gone, and it hangs 5 m lower.
 TEST(a_light_chain_that_goes_taut_under_a_heavy_load_holds)
 {
