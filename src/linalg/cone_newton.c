@@ -74,8 +74,8 @@ enum {
     SMALL_AFTER   = 6,   // Newton steps that larger ones are given there
     BALANCE_EVERY = 15,
     BALANCE_MAX   = 3,
-    FREE_TASK     = 64,   // components without elements that are one task
-    SHARE_FROM    = 16,   // elements that are worth waking a thread
+    FREE_TASK     = 64, // components without elements that are one task
+    SHARE_FROM    = 16, // elements that are worth waking a thread
     HANDS_MAX     = 64
 };
 
@@ -425,8 +425,7 @@ static void find_islands(tni_cone_newton* n, const uint8_t* asleep)
     for (int c = 0; c < plan->component_count; ++c)
         if (n->island_of[c] < 0 && n->asleep[c] == 0) n->free[n->free_count++] = c;
     for (int i = 0; i < n->island_count; ++i) n->largest[i] = i;
-    if (n->hand_count > 0)
-        tni_sort(n->largest, n->spare, n->island_count, is_larger, n->islands);
+    if (n->hand_count > 0) tni_sort(n->largest, n->spare, n->island_count, is_larger, n->islands);
 }
 
 /// What rows of an element and of the joint in its node do through one A node.

@@ -94,9 +94,9 @@ typedef struct tni_cone_newton {
     int*              order; ///< elements by island
     tni_cone_island*  islands;
     int               island_count;
-    int *             largest, *spare;          ///< islands, those of most elements first
-    int*              island_of;                ///< by component; -1: it has no elements
-    int*              free;                     ///< components without elements that are awake
+    int *             largest, *spare; ///< islands, those of most elements first
+    int*              island_of;       ///< by component; -1: it has no elements
+    int*              free;            ///< components without elements that are awake
     int               free_count;
     uint8_t*          asleep;                   ///< by component: left out
     double *          rhs, *next, *work, *left; ///< by row of the plan

@@ -26,6 +26,8 @@ TEST(pools)
         run("humanoid", "method=implicit", 75, &host);
         run("humanoid:joints=anatomical", "method=implicit", 40, &host);
         run("ragdoll_pile:n=2", "method=impulse", 33, &host);
+        run("ragdoll_pile:n=2", "method=auto", 33, &host);
+        run("marbles", "method=auto", 17, &host);
         tn_pool_free(pool);
     }
 }
