@@ -802,11 +802,14 @@ static void split_step(tni_cone_newton* n, tni_cone_island* island, double* x)
     island->factored = false;
 }
 
-static void aim(tni_cone_element* e)
+// A step begins about rates and impulses by the law. An island ends with these rates, too: where a contact holds they
+// are 0, while those of the answer are off by what splitting leaves, and would look like slips.
+static void aim(tni_cone_newton* n, const tni_cone_island* island)
 {
-    for (int i = 0; i < e->count; ++i) {
-        e->w[i]     = e->z[i];
-        e->trial[i] = e->p[i];
+    for (int k = island->first; k < island->end; ++k) {
+        tni_cone_element* e = &n->elements[n->order[k]];
+        memcpy(e->w, e->z, sizeof e->w);
+        memcpy(e->trial, e->p, sizeof e->trial);
     }
 }
 
@@ -1023,15 +1026,13 @@ static tn_result solve_island(const job* j, tni_saddle* saddle, tni_cone_island*
     while (island->active) {
         TRY(factor(n, saddle, island));
         move_rows(saddle->plan, island->component, 1, j->rhs, n->rhs);
-        for (int k = island->first; k < island->end; ++k) {
-            tni_cone_element* e = &n->elements[n->order[k]];
-            if (island->splits && !j->options->frozen) aim(e);
-            write_rhs(n, e);
-        }
+        if (island->splits && !j->options->frozen) aim(n, island);
+        for (int k = island->first; k < island->end; ++k) write_rhs(n, &n->elements[n->order[k]]);
         TRY(solve_from(n, saddle, island->component, n->rhs, j->x,
                        j->options->refine || island->refine));
         advance(j, island);
     }
+    if (island->splits && !j->options->frozen) aim(n, island);
     return TN_OK;
 }
 
