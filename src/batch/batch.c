@@ -10,18 +10,9 @@
 // There are as many workspaces as threads of a tn_pool, or as processors for any other host: if
 // that has more threads, a thread waits for a workspace, briefly, since its owner is working.
 #include "tenon/batch.h"
+#include "base/hands.h"
 #include "batch/batch_lanes.h"
 #include "step/stepper.h"
-
-#ifndef __STDC_NO_ATOMICS__
-#include <stdatomic.h>
-#define SHARES true
-#else
-#define SHARES                false
-typedef int atomic_int;
-#define atomic_exchange(p, v) (*(p) = (v), 0)
-#define atomic_store(p, v)    (*(p) = (v))
-#endif
 
 enum { TASK = 16, WORKSPACES_MAX = 256, ROUNDS_MAX = 64 };
 _Static_assert(TASK % TNI_BATCH_LANES_MAX == 0, "a task fills whole vectors");
@@ -63,11 +54,8 @@ static int task_count(const tn_batch* b)
 
 static int count_workspaces(const tn_batch* b)
 {
-    const tn_host* host  = &b->arena.host;
-    int            count = 1;
-    if (SHARES && host->each == tn_pool_each) count = tn_pool_threads(host->workers);
-    else if (SHARES && host->each != NULL) count = tn_processor_count();
-    if (count > WORKSPACES_MAX) count = WORKSPACES_MAX;
+    const int hands = tni_hands_of(&b->arena.host);
+    const int count = hands < WORKSPACES_MAX ? hands : WORKSPACES_MAX;
     return count < task_count(b) ? count : task_count(b) > 0 ? task_count(b) : 1;
 }
 

@@ -35,10 +35,13 @@
 // momentum and joints exactly.
 //
 // Discs of spin and roll have the radius of the last normal impulse. Components of the plan are islands: each
-// has its own kappa, line search and end.
+// has its own kappa, line search and end, and is solved to that end on its own. Islands write to rows, elements and
+// blocks of their own only, so that threads may share them, in any order: each has scratch of its own for the
+// factorisation.
 // Prototype and figures: docs/theory/implicit-springs.md, section 3.
 #include "linalg/cone_newton.h"
 
+#include "base/sort.h"
 #include "linalg/ldl.h"
 
 #include <math.h>
@@ -70,7 +73,10 @@ enum {
     SMALL         = 16,  // elements of an island that is solved by Newton steps even in a crowd
     SMALL_AFTER   = 6,   // Newton steps that larger ones are given there
     BALANCE_EVERY = 15,
-    BALANCE_MAX   = 3
+    BALANCE_MAX   = 3,
+    FREE_TASK     = 64, // components without elements that are one task
+    SHARE_FROM    = 16, // elements that are worth waking a thread
+    HANDS_MAX     = 64
 };
 
 enum {
@@ -89,12 +95,30 @@ tn_result tni_cone_newton_create(tni_arena* arena, int elements, int rows, int c
                                 .elements  = TNI_TAKE(arena, tni_cone_element, elements),
                                 .order     = TNI_TAKE(arena, int, elements),
                                 .islands   = TNI_TAKE(arena, tni_cone_island, elements),
+                                .largest   = TNI_TAKE(arena, int, elements),
+                                .spare     = TNI_TAKE(arena, int, elements),
                                 .island_of = TNI_TAKE(arena, int, components),
+                                .free      = TNI_TAKE(arena, int, components),
                                 .asleep    = TNI_TAKE(arena, uint8_t, components),
                                 .rhs       = TNI_TAKE(arena, double, rows),
                                 .next      = TNI_TAKE(arena, double, rows),
                                 .work      = TNI_TAKE(arena, double, rows),
                                 .left      = TNI_TAKE(arena, double, rows)};
+    return arena->failed ? TN_ERR_MEMORY : TN_OK;
+}
+
+tn_result tni_cone_newton_share(tni_arena* arena, const tn_host* host, int threads,
+                                const tni_saddle* saddle, tni_cone_newton* newton)
+{
+    const int components = saddle->plan->component_count;
+    int       count      = threads < HANDS_MAX ? threads : HANDS_MAX;
+    if (count > components) count = components;
+    if (count < 2) return TN_OK;
+    newton->host  = host;
+    newton->hands = TNI_TAKE(arena, tni_cone_hand, count);
+    for (int i = 0; !arena->failed && i < count; ++i)
+        TRY(tni_ldl_share(arena, saddle->ldl, &newton->hands[i].ldl));
+    newton->hand_count = count;
     return arena->failed ? TN_ERR_MEMORY : TN_OK;
 }
 
@@ -359,6 +383,12 @@ static double residual_of(const tni_cone_element* e)
 
 // ---- Islands ---------------------------------------------------------------------------------------
 
+static bool is_larger(const void* user, int a, int b)
+{
+    const tni_cone_island* islands = user;
+    return islands[a].end - islands[a].first > islands[b].end - islands[b].first;
+}
+
 static void find_islands(tni_cone_newton* n, const uint8_t* asleep)
 {
     const tni_plan* plan = n->saddle->plan;
@@ -391,6 +421,11 @@ static void find_islands(tni_cone_newton* n, const uint8_t* asleep)
             &n->islands[n->island_of[plan->component_of[n->elements[i].node]]];
         n->order[island->end++] = i;
     }
+    n->free_count = 0;
+    for (int c = 0; c < plan->component_count; ++c)
+        if (n->island_of[c] < 0 && n->asleep[c] == 0) n->free[n->free_count++] = c;
+    for (int i = 0; i < n->island_count; ++i) n->largest[i] = i;
+    if (n->hand_count > 0) tni_sort(n->largest, n->spare, n->island_count, is_larger, n->islands);
 }
 
 /// What rows of an element and of the joint in its node do through one A node.
@@ -480,6 +515,7 @@ void tni_cone_newton_begin(tni_cone_newton* n, tni_saddle* saddle, const uint8_t
     n->saddle        = saddle;
     n->free_factored = false;
     find_islands(n, asleep);
+    if (n->count > 0) saddle->soft = true; // islands write their elements' compliances
     for (int i = 0; i < n->count; ++i) weigh(n, &n->elements[i]);
 }
 
@@ -489,7 +525,7 @@ static void write_blocks(tni_cone_newton* n, const tni_cone_element* e)
 {
     const tni_plan* plan = n->saddle->plan;
     const int       dim  = plan->dim[e->node];
-    double*         E    = tni_saddle_e(n->saddle, e->node);
+    double*         E    = n->saddle->diagonal + n->saddle->diagonal_at[e->node];
     for (int i = 0; i < e->count; ++i)
         E[(e->first + i) * (dim + 1)] = i < e->basis_count ? 1 / e->stiffness[i] : 1;
     for (int s = 0; s < e->side_count; ++s) {
@@ -766,11 +802,14 @@ static void split_step(tni_cone_newton* n, tni_cone_island* island, double* x)
     island->factored = false;
 }
 
-static void aim(tni_cone_element* e)
+// A step begins about rates and impulses by the law. An island ends with these rates, too: where a contact holds they
+// are 0, while those of the answer are off by what splitting leaves, and would look like slips.
+static void aim(tni_cone_newton* n, const tni_cone_island* island)
 {
-    for (int i = 0; i < e->count; ++i) {
-        e->w[i]     = e->z[i];
-        e->trial[i] = e->p[i];
+    for (int k = island->first; k < island->end; ++k) {
+        tni_cone_element* e = &n->elements[n->order[k]];
+        memcpy(e->w, e->z, sizeof e->w);
+        memcpy(e->trial, e->p, sizeof e->trial);
     }
 }
 
@@ -869,34 +908,19 @@ static void follow(tni_cone_newton* n, tni_cone_island* island)
     island->refine = false;
 }
 
-static tn_result factor(tni_cone_newton* n)
+static tn_result factor(tni_cone_newton* n, tni_saddle* saddle, tni_cone_island* island)
 {
-    bool any = false;
-    for (int c = 0; c < n->saddle->plan->component_count; ++c) n->asleep[c] |= 2;
-    for (int i = 0; i < n->island_count; ++i) {
-        tni_cone_island* island = &n->islands[i];
-        if (!island->active || island->factored) continue;
-        for (int k = island->first; k < island->end; ++k) {
-            if (island->splits) grip(&n->elements[n->order[k]], island->kappa);
-            else linearise(&n->elements[n->order[k]], island->kappa);
-            write_blocks(n, &n->elements[n->order[k]]);
-        }
-        n->asleep[island->component] &= (uint8_t)~2U;
-        any = true;
+    if (island->factored) return TN_OK;
+    for (int k = island->first; k < island->end; ++k) {
+        tni_cone_element* e = &n->elements[n->order[k]];
+        if (island->splits) grip(e, island->kappa);
+        else linearise(e, island->kappa);
+        write_blocks(n, e);
     }
-    const tn_result result = any ? tni_saddle_factor(n->saddle) : TN_OK;
-    for (int c = 0; c < n->saddle->plan->component_count; ++c) n->asleep[c] &= (uint8_t)~2U;
-    for (int i = 0; i < n->island_count; ++i)
-        n->islands[i].factored = n->islands[i].factored || n->islands[i].active;
-    n->factor_count += any;
-    return result;
-}
-
-static bool any_active(const tni_cone_newton* n)
-{
-    for (int i = 0; i < n->island_count; ++i)
-        if (n->islands[i].active) return true;
-    return false;
+    ++island->factor_count;
+    TRY(tni_saddle_factor_one(saddle, island->component));
+    island->factored = true;
+    return TN_OK;
 }
 
 // out <- rhs - H x on the rows of a component, H being what was factored.
@@ -924,64 +948,119 @@ static bool is_direct(const tni_cone_newton* n, int component)
     return n->island_of[component] < 0 && !n->saddle->refined[component];
 }
 
-// next <- x + H^-1 (rhs - H x), on components that are not left out: what rounding and regularisation leave in x
-// is taken out again.
-static tn_result solve_from(tni_cone_newton* n, const double* rhs, const double* x, bool refine)
+// next <- x + H^-1 (rhs - H x) on the rows of a component: what rounding and regularisation leave in x is taken out
+// again.
+static tn_result solve_from(tni_cone_newton* n, tni_saddle* saddle, int component,
+                            const double* rhs, const double* x, bool refine)
 {
-    const tni_plan* plan = n->saddle->plan;
-    for (int c = 0; c < plan->component_count; ++c) {
-        if (n->asleep[c] != 0) continue;
-        if (is_direct(n, c)) move_rows(plan, c, 1, rhs, n->left);
-        else find_residual(n, c, rhs, x, n->left);
+    const tni_plan* plan = saddle->plan;
+    if (is_direct(n, component))
+        return tni_saddle_solve_one(saddle, component, rhs, n->next, refine);
+    find_residual(n, component, rhs, x, n->left);
+    TRY(tni_saddle_solve_one(saddle, component, n->left, n->next, refine));
+    for (int p = plan->component_start[component]; p < plan->component_start[component + 1]; ++p) {
+        const tni_pivot* v = &plan->pivot[p];
+        for (int i = v->row; i < v->row + v->dim; ++i) n->next[i] += x[i];
     }
-    const tn_result result = tni_saddle_solve(n->saddle, n->left, n->next, refine);
-    for (int c = 0; c < plan->component_count; ++c) {
-        if (n->asleep[c] != 0 || is_direct(n, c)) continue;
-        for (int p = plan->component_start[c]; p < plan->component_start[c + 1]; ++p) {
-            const tni_pivot* v = &plan->pivot[p];
-            for (int i = v->row; i < v->row + v->dim; ++i) n->next[i] += x[i];
-        }
-    }
-    ++n->solve_count;
-    return result;
+    return TN_OK;
 }
 
-// Rows of islands that are done stay as they are in x.
-static tn_result solve(tni_cone_newton* n, const double* rhs, const double* x, bool refine)
+/// One solve of all islands, by any number of threads.
+typedef struct job {
+    tni_cone_newton*        n;
+    const double*           rhs;
+    const tni_cone_options* options;
+    double*                 x;
+    atomic_int              failed;
+} job;
+
+// A component without elements: one solve, of a tree directly.
+static tn_result solve_free(const job* j, tni_saddle* saddle, int component)
 {
-    const tni_plan* plan = n->saddle->plan;
-    memcpy(n->rhs, rhs, sizeof *rhs * (size_t)plan->row_count);
-    for (int c = 0; c < plan->component_count; ++c) {
-        const int i = n->island_of[c];
-        if (i < 0 || !n->islands[i].active) n->asleep[c] |= 4;
-    }
-    for (int i = 0; i < n->island_count; ++i) {
-        if (!n->islands[i].active) continue;
-        for (int k = n->islands[i].first; k < n->islands[i].end; ++k)
-            write_rhs(n, &n->elements[n->order[k]]);
-    }
-    const tn_result result = solve_from(n, n->rhs, x, refine);
-    for (int c = 0; c < plan->component_count; ++c) n->asleep[c] &= (uint8_t)~4U;
-    return result;
+    tni_cone_newton* n = j->n;
+    if (!n->free_factored) TRY(tni_saddle_factor_one(saddle, component));
+    TRY(solve_from(n, saddle, component, j->rhs, j->x, j->options->refine));
+    move_rows(saddle->plan, component, 1, n->next, j->x);
+    return TN_OK;
 }
 
-// Components without elements: one solve, of trees directly.
-static tn_result solve_free(tni_cone_newton* n, const double* rhs, bool refine, bool factored,
-                            double* x)
+static void begin(const job* j, tni_cone_island* island)
 {
-    const tni_plan* plan = n->saddle->plan;
-    bool            any  = false;
-    for (int c = 0; c < plan->component_count; ++c) {
-        if (n->island_of[c] >= 0) n->asleep[c] |= 4;
-        any = any || n->asleep[c] == 0;
+    island->factor_count = 0;
+    if (j->options->frozen && island->started) follow(j->n, island);
+    else if (island->splits) start_split(j->n, island, j->options->warm && island->started);
+    else start(j->n, island, j->options, j->x);
+}
+
+// After a solve of its matrix.
+static void advance(const job* j, tni_cone_island* island)
+{
+    const tni_cone_options* options = j->options;
+    const bool              frozen  = options->frozen && island->started;
+    if (island->splits && !frozen) {
+        split_step(j->n, island, j->x);
+        island->started = true;
+        island->active  = !(island->residual <= options->split_tolerance) &&
+                         island->iterations < options->split_iterations;
+        return;
     }
-    tn_result result = any && !factored ? tni_saddle_factor(n->saddle) : TN_OK;
-    if (any && result == TN_OK) result = solve_from(n, rhs, x, refine);
-    for (int c = 0; c < plan->component_count; ++c) {
-        if (n->asleep[c] == 0) move_rows(plan, c, 1, n->next, x);
-        n->asleep[c] &= (uint8_t)~4U;
+    const double a  = take_step(j->n, island, frozen || island->iterations == 0, j->x);
+    island->started = true;
+    if (frozen) {
+        island->active = false;
+        return;
     }
-    return result;
+    if (move_on(j->n, island, a)) island->factored = false;
+    const double least = island->bounded ? STILL : 1;
+    const bool   done  = island->residual <= least * options->tolerance ||
+                      (island->stalled > 1 && island->residual <= least * options->accepted);
+    if (done || island->iterations >= options->iterations) island->active = false;
+    else if (is_crowd(island, options->crowded))
+        island->splits = true, start_split(j->n, island, false);
+}
+
+static tn_result solve_island(const job* j, tni_saddle* saddle, tni_cone_island* island)
+{
+    tni_cone_newton* n = j->n;
+    begin(j, island);
+    while (island->active) {
+        TRY(factor(n, saddle, island));
+        move_rows(saddle->plan, island->component, 1, j->rhs, n->rhs);
+        if (island->splits && !j->options->frozen) aim(n, island);
+        for (int k = island->first; k < island->end; ++k) write_rhs(n, &n->elements[n->order[k]]);
+        TRY(solve_from(n, saddle, island->component, n->rhs, j->x,
+                       j->options->refine || island->refine));
+        advance(j, island);
+    }
+    if (island->splits && !j->options->frozen) aim(n, island);
+    return TN_OK;
+}
+
+// Task i: an island, or some of the components without elements.
+static void do_task(job* j, int i, tni_saddle* saddle)
+{
+    tni_cone_newton* n      = j->n;
+    tn_result        result = TN_OK;
+    if (i < n->island_count) {
+        tni_cone_island* island = &n->islands[n->largest[i]];
+        island->active          = false;
+        if (n->asleep[island->component] == 0) result = solve_island(j, saddle, island);
+    } else {
+        const int first = (i - n->island_count) * FREE_TASK, left = n->free_count - first;
+        for (int k = 0; k < left && k < FREE_TASK; ++k)
+            if (solve_free(j, saddle, n->free[first + k]) != TN_OK) result = TN_ERR_SINGULAR;
+    }
+    if (result != TN_OK) atomic_store(&j->failed, 1);
+}
+
+static void take_task(void* data, int i)
+{
+    job*             j = data;
+    tni_cone_newton* n = j->n;
+    int              k = 0;
+    while (atomic_exchange(&n->hands[k].taken, 1) != 0) k = k + 1 < n->hand_count ? k + 1 : 0;
+    do_task(j, i, &n->hands[k].saddle);
+    atomic_store(&n->hands[k].taken, 0);
 }
 
 static void mark_rows(tni_cone_newton* n)
@@ -994,67 +1073,42 @@ static void mark_rows(tni_cone_newton* n)
     }
 }
 
+// All of them, also where some fail: so what is left behind does not depend on their order.
+static tn_result do_tasks(job* j)
+{
+    tni_cone_newton* n     = j->n;
+    const int        tasks = n->island_count + (n->free_count + FREE_TASK - 1) / FREE_TASK;
+    if (tasks < 2 || n->hand_count == 0 || n->count < SHARE_FROM) {
+        for (int i = 0; i < tasks; ++i) do_task(j, i, n->saddle);
+    } else {
+        for (int k = 0; k < n->hand_count; ++k) {
+            n->hands[k].saddle     = *n->saddle;
+            n->hands[k].saddle.ldl = n->hands[k].ldl;
+        }
+        n->host->each(n->host->workers, tasks, take_task, j);
+    }
+    n->factor_count = 0;
+    for (int i = 0; i < n->island_count; ++i)
+        if (n->islands[i].factor_count > n->factor_count)
+            n->factor_count = n->islands[i].factor_count;
+    return atomic_load(&j->failed) != 0 ? TN_ERR_SINGULAR : TN_OK;
+}
+
 tn_result tni_cone_newton_solve(tni_cone_newton* n, const double* rhs,
                                 const tni_cone_options* options, double* x, double* residual,
                                 int* worst)
 {
-    tni_saddle* s   = n->saddle;
-    n->factor_count = n->solve_count = 0;
-    s->asleep                        = n->asleep;
-    if (!options->warm && !options->near) memset(x, 0, sizeof *x * (size_t)s->plan->row_count);
+    job j = {.n = n, .rhs = rhs, .options = options, .x = x};
+    if (!options->warm && !options->near)
+        memset(x, 0, sizeof *x * (size_t)n->saddle->plan->row_count);
     mark_rows(n);
-    tn_result result = solve_free(n, rhs, options->refine, n->free_factored, x);
-    n->free_factored = true;
-    for (int i = 0; i < n->island_count; ++i) {
-        tni_cone_island* island = &n->islands[i];
-        if (n->asleep[island->component] != 0) island->active = false;
-        else if (options->frozen && island->started) follow(n, island);
-        else if (island->splits) start_split(n, island, options->warm && island->started);
-        else start(n, island, options, x);
-    }
-    while (result == TN_OK && any_active(n)) {
-        result = factor(n);
-        for (int i = 0; i < n->island_count && !options->frozen; ++i)
-            for (int k = n->islands[i].first; k < n->islands[i].end && n->islands[i].splits; ++k)
-                aim(&n->elements[n->order[k]]);
-        bool refine = options->refine;
-        for (int i = 0; i < n->island_count; ++i)
-            refine = refine || (n->islands[i].active && n->islands[i].refine);
-        if (result == TN_OK) result = solve(n, rhs, x, refine);
-        for (int i = 0; i < n->island_count && result == TN_OK; ++i) {
-            tni_cone_island* island = &n->islands[i];
-            if (!island->active) continue;
-            if (island->splits && !(options->frozen && island->started)) {
-                split_step(n, island, x);
-                island->started = true;
-                if (island->residual <= options->split_tolerance ||
-                    island->iterations >= options->split_iterations)
-                    island->active = false;
-                continue;
-            }
-            const bool   frozen = options->frozen && island->started;
-            const double a      = take_step(n, island, frozen || island->iterations == 0, x);
-            island->started     = true;
-            if (frozen) {
-                island->active = false;
-                continue;
-            }
-            if (move_on(n, island, a)) island->factored = false;
-            const double least = island->bounded ? STILL : 1;
-            const bool   done =
-                island->residual <= least * options->tolerance ||
-                (island->stalled > 1 && island->residual <= least * options->accepted);
-            if (done || island->iterations >= options->iterations) island->active = false;
-            else if (is_crowd(island, options->crowded))
-                island->splits = true, start_split(n, island, false);
-        }
-    }
-    *residual = 0;
-    *worst    = -1;
+    const tn_result result = do_tasks(&j);
+    n->free_factored       = result == TN_OK;
+    *residual              = 0;
+    *worst                 = -1;
     for (int i = 0; i < n->count && result == TN_OK; ++i) {
         const double r = residual_of(&n->elements[i]);
         if (!(r <= *residual)) *residual = r, *worst = i;
     }
-    s->asleep = NULL;
     return result;
 }

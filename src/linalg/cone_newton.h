@@ -3,6 +3,7 @@
 #ifndef TNI_CONE_NEWTON_H
 #define TNI_CONE_NEWTON_H
 
+#include "base/hands.h"
 #include "linalg/saddle.h"
 
 enum { TNI_CONE_ROWS = 6 };
@@ -76,7 +77,15 @@ typedef struct tni_cone_island {
     double best;
     int    iterations, stalled, held; ///< steps: all; since the residual was halved; since p moved
     int    balanced;                  ///< splitting: how often the penalty was changed
+    int    factor_count;              ///< of the last solve
 } tni_cone_island;
+
+/// What a thread has of its own: scratch of the factorisation, and a copy of the saddle that uses it.
+typedef struct tni_cone_hand {
+    atomic_int taken;
+    tni_saddle saddle;
+    tni_ldl*   ldl;
+} tni_cone_hand;
 
 typedef struct tni_cone_newton {
     tni_saddle*       saddle;
@@ -85,16 +94,27 @@ typedef struct tni_cone_newton {
     int*              order; ///< elements by island
     tni_cone_island*  islands;
     int               island_count;
-    int*              island_of;                 ///< by component; -1: it has no elements
-    uint8_t*          asleep;                    ///< by component, for the saddle
-    double *          rhs, *next, *work, *left;  ///< by row of the plan
-    bool              free_factored;             ///< components without elements are
-    int               factor_count, solve_count; ///< of the last solve
+    int *             largest, *spare; ///< islands, those of most elements first
+    int*              island_of;       ///< by component; -1: it has no elements
+    int*              free;            ///< components without elements that are awake
+    int               free_count;
+    uint8_t*          asleep;                   ///< by component: left out
+    double *          rhs, *next, *work, *left; ///< by row of the plan
+    bool              free_factored;            ///< components without elements are
+    int               factor_count;             ///< of the last solve: the most of any island
+    const tn_host*    host;                     ///< whose threads help
+    tni_cone_hand*    hands;
+    int               hand_count; ///< 0: one thread does everything
 } tni_cone_newton;
 
 /// Room for so many elements on a plan of so many rows and components.
 TN_NODISCARD tn_result tni_cone_newton_create(tni_arena* arena, int elements, int rows,
                                               int components, tni_cone_newton* newton);
+/// Threads of the host take part from now on, as many at most: islands are tasks. Same bits. `saddle` is that of
+/// all later calls; the host must outlive the solver.
+TN_NODISCARD tn_result tni_cone_newton_share(tni_arena* arena, const tn_host* host, int threads,
+                                             const tni_saddle* saddle, tni_cone_newton* newton);
+
 /// After elements[0 .. count) and the A, J and E blocks of the saddle have been written. asleep: components
 /// that are left out (NULL: none).
 void tni_cone_newton_begin(tni_cone_newton* newton, tni_saddle* saddle, const uint8_t* asleep);

@@ -67,21 +67,27 @@ static void list_rows(const tni_plan* plan, int* row, size_t* row_at)
     row_at[plan->front_count] = at;
 }
 
+tn_result tni_front_share(tni_arena* arena, tni_ldl* ldl)
+{
+    const tni_plan* plan = ldl->plan;
+    const size_t    rows = (size_t)plan->front_rows_max;
+    ldl->stack           = TNI_TAKE(arena, double, plan->stack_count);
+    ldl->scaled          = TNI_TAKE(arena, double, rows* TNI_SLAB);
+    ldl->sides           = TNI_TAKE(arena, double, rows* TNI_SIDES);
+    ldl->map             = TNI_TAKE(arena, int, 2 * rows);
+    return arena->failed ? TN_ERR_MEMORY : TN_OK;
+}
+
 tn_result tni_front_create(tni_arena* arena, tni_ldl* ldl)
 {
     const tni_plan* plan   = ldl->plan;
-    const size_t    rows   = (size_t)plan->front_rows_max;
     size_t          listed = 0;
     for (int f = 0; f < plan->front_count; ++f)
         listed += (size_t)(plan->front[f].own + plan->front[f].rows);
     ldl->tiles  = tni_tiles_of(tni_simd_width());
-    ldl->stack  = TNI_TAKE(arena, double, plan->stack_count);
-    ldl->scaled = TNI_TAKE(arena, double, rows* TNI_SLAB);
-    ldl->sides  = TNI_TAKE(arena, double, rows* TNI_SIDES);
-    ldl->map    = TNI_TAKE(arena, int, 2 * rows);
     ldl->row    = TNI_TAKE(arena, int, listed);
     ldl->row_at = TNI_TAKE(arena, size_t, plan->front_count + 1);
-    if (arena->failed) return TN_ERR_MEMORY;
+    if (tni_front_share(arena, ldl) != TN_OK) return TN_ERR_MEMORY;
     list_rows(plan, ldl->row, ldl->row_at);
     return TN_OK;
 }

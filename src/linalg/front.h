@@ -7,6 +7,9 @@
 /// Allocates the workspace of all fronts of a plan.
 TN_NODISCARD tn_result tni_front_create(tni_arena* arena, tni_ldl* ldl);
 
+/// Gives a copy of an ldl scratch of its own for them.
+TN_NODISCARD tn_result tni_front_share(tni_arena* arena, tni_ldl* ldl);
+
 /// Call for children before parents. False if a pivot cannot be used; report->bad_row is its row.
 bool tni_front_factor(tni_ldl* ldl, int front, const tni_blocks* blocks, const double* raise,
                       const tni_pivot_rule* rule, tni_pivot_report* report);

@@ -399,6 +399,16 @@ tn_result tni_front_groups_create(tni_arena* arena, tni_ldl* ldl, const size_t* 
     return TN_OK;
 }
 
+tn_result tni_front_groups_share(tni_arena* arena, tni_ldl* ldl)
+{
+    tni_front_groups* made = TNI_TAKE(arena, tni_front_groups, 1);
+    if (made == NULL) return TN_ERR_MEMORY;
+    *made             = *ldl->front_groups;
+    made->scaled      = TNI_TAKE(arena, double, largest_of(made));
+    ldl->front_groups = made;
+    return arena->failed ? TN_ERR_MEMORY : TN_OK;
+}
+
 // --- factor -------------------------------------------------------------------------------------
 
 // Clears columns of `high` entries from the diagonal on; entries above it are never used.

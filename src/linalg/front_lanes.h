@@ -75,6 +75,9 @@ TN_NODISCARD tn_result tni_front_groups_create(tni_arena* arena, tni_ldl* ldl,
                                                const size_t* diagonal_at, const size_t* edge_at,
                                                bool always);
 
+/// Gives a copy of an ldl scratch of its own for them.
+TN_NODISCARD tn_result tni_front_groups_share(tni_arena* arena, tni_ldl* ldl);
+
 /// As tni_ldl_factor for one component with loops; with B nodes the rule must have a scale.
 bool tni_front_groups_factor(tni_ldl* ldl, int component, const tni_blocks* blocks,
                              const double* raise, const tni_pivot_rule* rule,

@@ -69,6 +69,17 @@ tn_result tni_ldl_group_fronts(tni_arena* arena, tni_ldl* ldl, const size_t* dia
     return tni_front_groups_create(arena, ldl, diagonal_at, edge_at, false);
 }
 
+tn_result tni_ldl_share(tni_arena* arena, const tni_ldl* ldl, tni_ldl** shared)
+{
+    tni_ldl* made = TNI_TAKE(arena, tni_ldl, 1);
+    *shared       = made;
+    if (made == NULL) return TN_ERR_MEMORY;
+    *made      = *ldl;
+    made->path = made->segment = made->mark = NULL;
+    return ldl->front_groups != NULL ? tni_front_groups_share(arena, made)
+                                     : tni_front_share(arena, made);
+}
+
 const double* tni_ldl_reciprocals(const tni_ldl* ldl, int place, int* step)
 {
     const tni_plan*  plan = ldl->plan;

@@ -44,6 +44,10 @@ TN_NODISCARD tn_result tni_ldl_create(tni_arena* arena, const tni_plan* plan, tn
 TN_NODISCARD tn_result tni_ldl_group_fronts(tni_arena* arena, tni_ldl* ldl,
                                             const size_t* diagonal_at, const size_t* edge_at);
 
+/// The same matrix with scratch of its own: factors and solves other components at the same time.
+/// Not for solves on a few nodes.
+TN_NODISCARD tn_result tni_ldl_share(tni_arena* arena, const tni_ldl* ldl, tni_ldl** shared);
+
 /// Blocks by node and by edge. E is passed positive; it is negated in the matrix.
 typedef struct tni_blocks {
     const double* diagonal;

@@ -512,25 +512,37 @@ static tn_result factor_tree(tni_saddle* s, int component, bool* lost)
     return result;
 }
 
+static void clear_report(tni_saddle* s)
+{
+    s->deferred = false;
+    s->report   = (tni_saddle_report){
+          .pivot_min = HUGE_VAL, .pivot_row = -1, .residual_row = -1, .bad_row = -1};
+}
+
+static tn_result factor_component(tni_saddle* s, int c)
+{
+    bool       lost  = false;
+    const bool exact = s->plan->tree[c] && !s->damped;
+    s->a_ready[c] = s->refined[c] = 0;
+    if (s->schur != NULL) return factor_schur(s, c);
+    if (exact && factor_tree(s, c, &lost) != TN_OK) return TN_ERR_SINGULAR;
+    return exact && !lost ? TN_OK : factor_loop(s, c);
+}
+
 tn_result tni_saddle_factor(tni_saddle* s)
 {
-    const tni_plan* plan = s->plan;
-    s->deferred          = false;
-    s->report            = (tni_saddle_report){
-                   .pivot_min = HUGE_VAL, .pivot_row = -1, .residual_row = -1, .bad_row = -1};
-    for (int c = 0; c < plan->component_count; ++c) {
+    clear_report(s);
+    for (int c = 0; c < s->plan->component_count; ++c) {
         if (s->asleep != NULL && s->asleep[c]) continue;
-        s->a_ready[c] = s->refined[c] = 0;
-        if (s->schur != NULL) {
-            TRY(factor_schur(s, c));
-            continue;
-        }
-        bool       lost  = false;
-        const bool exact = plan->tree[c] && !s->damped;
-        if (exact && factor_tree(s, c, &lost) != TN_OK) return TN_ERR_SINGULAR;
-        if ((!exact || lost) && factor_loop(s, c) != TN_OK) return TN_ERR_SINGULAR;
+        TRY(factor_component(s, c));
     }
     return TN_OK;
+}
+
+tn_result tni_saddle_factor_one(tni_saddle* s, int component)
+{
+    clear_report(s);
+    return factor_component(s, component);
 }
 
 // --- solve --------------------------------------------------------------------------------------
@@ -756,6 +768,24 @@ tn_result tni_saddle_solve(tni_saddle* s, const double* rhs, double* x, bool ref
     }
     s->report.bad_row = first_not_finite(x, plan->row_count);
     return s->report.bad_row < 0 ? TN_OK : TN_ERR_SINGULAR;
+}
+
+tn_result tni_saddle_solve_one(tni_saddle* s, int c, const double* rhs, double* x, bool refine)
+{
+    copy_all(s, c, rhs, x);
+    if (s->refined[c]) solve_loop(s, c, rhs, x, refine);
+    else tni_ldl_solve(s->ldl, c, 1, x);
+    s->report.bad_row = -1;
+    for (int k = kind_of(c, 1); k <= kind_of(c, -1); ++k) {
+        for (int i = s->rows_start[k]; i < s->rows_end[k]; ++i) {
+            const tni_saddle_rows r   = s->rows[i];
+            const int             bad = first_not_finite(x + r.first, r.end - r.first);
+            if (bad < 0) continue;
+            s->report.bad_row = r.first + bad;
+            return TN_ERR_SINGULAR;
+        }
+    }
+    return TN_OK;
 }
 
 // --- response -----------------------------------------------------------------------------------

@@ -127,6 +127,13 @@ TN_NODISCARD tn_result tni_saddle_factor(tni_saddle* s);
 /// not fail: see report.residual. TN_ERR_SINGULAR if the solution is not finite.
 TN_NODISCARD tn_result tni_saddle_solve(tni_saddle* s, const double* rhs, double* x, bool refine);
 
+/// The same for one component, whether it is asleep or not; of x only its rows are written, and the report tells
+/// of no residual. Components may be factored and solved at the same time, each with a copy of the struct
+/// whose ldl has scratch of its own (tni_ldl_share); not in the forms SPD and SPLIT.
+TN_NODISCARD tn_result tni_saddle_factor_one(tni_saddle* s, int component);
+TN_NODISCARD tn_result tni_saddle_solve_one(tni_saddle* s, int component, const double* rhs,
+                                            double* x, bool refine);
+
 /// The report with the residual of the last solve; J and E must be those of that solve.
 const tni_saddle_report* tni_saddle_judge(tni_saddle* s);
 

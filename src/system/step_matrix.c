@@ -357,6 +357,9 @@ static tn_result make_plan(tni_step_matrix* m, const tni_unilaterals* a)
     m->asleep = TNI_TAKE(&arena, uint8_t, plan->component_count);
     result    = tni_cone_newton_create(&arena, a->unilateral_count + m->bounded->count,
                                        plan->row_count, plan->component_count, &m->newton);
+    if (result == TN_OK)
+        result = tni_cone_newton_share(&arena, &model->arena.host, tni_hands_of(&model->arena.host),
+                                       m->saddle, &m->newton);
     if (result == TN_OK && !arena.failed) m->plan = plan;
     return m->plan != NULL ? TN_OK : TN_ERR_MEMORY;
 }

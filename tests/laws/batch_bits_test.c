@@ -28,6 +28,8 @@ TEST(every_method_is_supported)
     run("humanoid", "method=implicit implicit.integrator=bdf2", 3, 0.2, 1, 1 / 60.0);
     run("fourbar", "method=impulse", 3, 0, 0, 0.01);
     run("ragdoll_pile:n=2", "method=impulse", 3, 0, 0, 0.01);
+    run("ragdoll_pile:n=2", "method=auto", 3, 0.2, 1, 1 / 60.0);
+    run("gripper", "method=auto", 3, 0, 0, 1 / 60.0);
     run("heap:links=5", "method=multiplier", 2, 0, 0, 0.002);
 }
 

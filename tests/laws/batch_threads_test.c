@@ -30,6 +30,27 @@ TEST(pools)
     }
 }
 
+TEST(contacts_by_the_default_method)
+{
+    for (int threads = 1; threads <= 3; ++threads) {
+        tn_pool* pool = tn_pool_create(threads);
+        tn_host  host = tn_default_host();
+        host.each = tn_pool_each, host.workers = pool;
+        batch_rig      r = batch_rig_make("gripper", "method=auto", 40, &host);
+        tn_step_report report;
+        int            contacts = 0;
+        batch_rig_scatter(&r, 5, 0.005, 0.2);
+        for (int i = 0; i < STEPS && batch_rig_step(&r, 1 / 60.0, "gripper"); ++i) {}
+        for (int i = 0; i < r.count; ++i) {
+            CHECK_OK(tn_batch_outcome(r.batch, i, &report));
+            contacts += report.contact_count;
+        }
+        CHECK(contacts >= r.count);
+        batch_rig_free(&r);
+        tn_pool_free(pool);
+    }
+}
+
 // More threads than there are workspaces, each with one task.
 typedef struct job {
     tn_task* task;
