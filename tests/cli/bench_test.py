@@ -104,7 +104,7 @@ def the_suite_of_old_is_pointed_at():
 @test
 def what_there_is_and_help():
     listed = suite("--list").out
-    assert re.findall(r"^(\w+)", listed, re.M) == ["baraff", "linear", "scenes", "auxiliary", "impulse", "implicit", "adaptive", "batch"]
+    assert re.findall(r"^(\w+)", listed, re.M) == ["baraff", "linear", "scenes", "auxiliary", "impulse", "implicit", "adaptive", "batch", "crowds"]
     assert {"figure3", "load", "large", "figure4", "table1", "threads"} <= set(re.findall(r"^    (\w+)", listed, re.M))
     for option in ("--help", "-h"):
         result = suite(option)
