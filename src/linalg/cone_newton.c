@@ -51,8 +51,6 @@ static const double KAPPA_WARM  = 0.1;  // where a solve that differs little has
 static const double KAPPA_MOST  = 0.3;  // where line searches cut steps short
 static const double KAPPA_HOLD  = 0.01; // below, estimates wait for the step to converge
 static const double KAPPA_LEAST = 1e-6; // heavy loads on light parts need it
-static const double TURNED      = 0.98; // cosine of slip directions that count as one
-static const double BENT        = 1.5;  // ratio of stiffnesses across the slip that count as one
 static const double STILL =
     1e-3; // of the tolerance: bounded rows alone, which a few solves more hold still
 static const double BEHIND =
@@ -77,15 +75,6 @@ enum {
     FREE_TASK     = 64, // components without elements that are one task
     SHARE_FROM    = 16, // elements that are worth waking a thread
     HANDS_MAX     = 64
-};
-
-enum {
-    SLIP_STICK = 1,
-    SLIP_SLIDE = 2,
-    PUSHES     = 4,
-    SPIN_STICK = 8,
-    ROLL_STICK = 16,
-    ROLL_SLIDE = 32
 };
 
 tn_result tni_cone_newton_create(tni_arena* arena, int elements, int rows, int components,
@@ -120,265 +109,6 @@ tn_result tni_cone_newton_share(tni_arena* arena, const tn_host* host, int threa
         TRY(tni_ldl_share(arena, saddle->ldl, &newton->hands[i].ldl));
     newton->hand_count = count;
     return arena->failed ? TN_ERR_MEMORY : TN_OK;
-}
-
-// ---- The law of one element ------------------------------------------------------------------------
-
-static double length2(const double* v, int n)
-{
-    return n == 2 ? sqrt(v[0] * v[0] + v[1] * v[1]) : n == 1 ? fabs(v[0]) : 0;
-}
-
-static double length(const double* v, int n)
-{
-    double sum = 0;
-    for (int i = 0; i < n; ++i) sum += v[i] * v[i];
-    return sqrt(sum);
-}
-
-// Rows that share one penalty: normal and slip, or all bounded ones.
-static int first_rows(const tni_cone_element* e)
-{
-    return e->kind == TNI_CONE_BOUNDED ? e->count : 1 + e->slip_count;
-}
-
-static int spin_row(const tni_cone_element* e)
-{
-    return 1 + e->slip_count;
-}
-
-static int roll_row(const tni_cone_element* e)
-{
-    return 1 + e->slip_count + e->spin_count;
-}
-
-// Bounded rows: y, and f = P(y) = y * what is returned, or an end of the interval.
-static double bounded_force(const tni_cone_element* e, double R, const double* p, const double* w,
-                            double* y, double* f)
-{
-    for (int i = 0; i < e->count; ++i) f[i] = y[i] = (R * p[i] - w[i]) / (R + e->compliance);
-    if (e->count == 1) {
-        f[0] = fmin(fmax(y[0], e->low), e->high);
-        return f[0] == y[0] ? 1 : 0;
-    }
-    const double size = length(y, e->count), scale = size > e->high ? e->high / size : 1;
-    for (int i = 0; i < e->count; ++i) f[i] *= scale;
-    return scale;
-}
-
-// f = P(p - (w + s n)/R); returns the active set.
-static uint8_t force_at(const tni_cone_element* e, double kappa, const double* w, double* f)
-{
-    const double R    = kappa * e->weight[0];
-    uint8_t      mode = 0;
-    for (int i = 0; i < e->count; ++i) f[i] = 0;
-    if (e->kind == TNI_CONE_OPEN || !(R > 0)) return 0;
-    if (e->kind == TNI_CONE_EQUAL) {
-        for (int i = 0; i < e->count; ++i) {
-            const double Ri = kappa * (e->W[i] > 0 ? e->W[i] : e->weight[0]);
-            f[i]            = e->p[i] - w[i] / Ri;
-        }
-        return PUSHES | SLIP_STICK;
-    }
-    if (e->kind == TNI_CONE_BOUNDED) {
-        double y[TNI_CONE_ROWS];
-        return bounded_force(e, R, e->p, w, y, f) == 1 ? SLIP_STICK : SLIP_SLIDE;
-    }
-    const double soft = R + e->compliance, rho = R / soft;
-    const double yn = e->compliance > 0 ? (R * e->p[0] - w[0] - e->shift) / soft
-                                        : e->p[0] - (w[0] + e->shift) / R;
-    if (e->kind == TNI_CONE_ONE_SIDED) {
-        f[0] = fmax(yn, 0);
-        return yn > 0 ? PUSHES : 0;
-    }
-    double       y[2] = {0, 0};
-    const double mu   = e->friction;
-    for (int i = 0; i < e->slip_count; ++i) y[i] = e->p[1 + i] - w[1 + i] / R;
-    const double yt = length2(y, e->slip_count);
-    if (yt <= mu * yn) {
-        if (!(yn > 0)) return 0;
-        f[0] = yn;
-        for (int i = 0; i < e->slip_count; ++i) f[1 + i] = y[i];
-        mode = PUSHES | SLIP_STICK;
-    } else if (rho * mu * yt <= -yn) {
-        return 0;
-    } else {
-        const double fn = (yn + rho * mu * yt) / (1 + rho * mu * mu);
-        f[0]            = fn;
-        for (int i = 0; i < e->slip_count; ++i) f[1 + i] = mu * fn * y[i] / yt;
-        mode = PUSHES | (e->slip_count > 0 && mu > 0 ? SLIP_SLIDE : 0);
-    }
-    if (e->spin_count > 0) {
-        const int    i     = spin_row(e);
-        const double bound = e->spinning * e->radius, R1 = kappa * e->weight[1];
-        const double s = R1 > 0 ? e->p[i] - w[i] / R1 : 0;
-        f[i]           = fmax(-bound, fmin(bound, s));
-        if (R1 > 0 && fabs(s) < bound) mode |= SPIN_STICK;
-    }
-    if (e->roll_count > 0) {
-        const int    i     = roll_row(e);
-        const double bound = e->rolling * e->radius, R2 = kappa * e->weight[2];
-        double       s[2] = {0, 0};
-        for (int k = 0; k < e->roll_count && R2 > 0; ++k) s[k] = e->p[i + k] - w[i + k] / R2;
-        const double size = length2(s, e->roll_count), scale = size > bound ? bound / size : 1;
-        for (int k = 0; k < e->roll_count; ++k) f[i + k] = scale * s[k];
-        if (R2 > 0 && bound > 0) mode |= size > bound ? ROLL_SLIDE : ROLL_STICK;
-    }
-    return mode;
-}
-
-static double* add_basis(tni_cone_element* e, double stiffness)
-{
-    double* v = e->basis[e->basis_count];
-    for (int i = 0; i < e->count; ++i) v[i] = 0;
-    e->stiffness[e->basis_count++] = stiffness;
-    return v;
-}
-
-// Directions across a slide y of a disc of rows from `row` on whose force has the size f.
-static void add_slide(tni_cone_element* e, int row, const double* y, int count, double f, double R)
-{
-    const double size = length2(y, count);
-    if (count < 2 || !(size > 0) || !(f > 0)) return;
-    double* v  = add_basis(e, f / (R * size));
-    v[row]     = -y[1] / size;
-    v[row + 1] = y[0] / size;
-}
-
-// Bounded rows that slip: across their direction only, f (1 - y y^T)/(R |y|).
-static void linearise_slipping(tni_cone_element* e, double R)
-{
-    double       y[TNI_CONE_ROWS], f[TNI_CONE_ROWS];
-    const double scale = bounded_force(e, R, e->p, e->w, y, f), size = length(y, e->count);
-    if (e->count == 1 || !(scale > 0)) return;
-    for (int i = 0; i < e->count; ++i) y[i] /= size;
-    for (int i = 0; i < e->count && e->basis_count < e->count - 1; ++i) { // Gram and Schmidt
-        double v[TNI_CONE_ROWS] = {0};
-        v[i]                    = 1;
-        for (int b = -1; b < e->basis_count; ++b) {
-            const double* from = b < 0 ? y : e->basis[b];
-            double        dot  = 0;
-            for (int k = 0; k < e->count; ++k) dot += from[k] * v[k];
-            for (int k = 0; k < e->count; ++k) v[k] -= dot * from[k];
-        }
-        const double left = length(v, e->count);
-        if (!(left > 0.5)) continue; // of three axes at least two have that much across y
-        double* to = add_basis(e, scale / (R + e->compliance));
-        for (int k = 0; k < e->count; ++k) to[k] = v[k] / left;
-    }
-}
-
-// G at w, as basis and stiffness.
-static void linearise(tni_cone_element* e, double kappa)
-{
-    double       f[TNI_CONE_ROWS];
-    const double R = kappa * e->weight[0], mu = e->friction;
-    e->mode        = force_at(e, kappa, e->w, f);
-    e->basis_count = 0;
-    if (e->kind == TNI_CONE_EQUAL) {
-        for (int i = 0; i < e->count && R > 0; ++i)
-            add_basis(e, 1 / (kappa * (e->W[i] > 0 ? e->W[i] : e->weight[0])))[i] = 1;
-        return;
-    }
-    if (e->kind == TNI_CONE_BOUNDED) {
-        for (int i = 0; i < e->count && (e->mode & SLIP_STICK) != 0; ++i)
-            add_basis(e, 1 / (R + e->compliance))[i] = 1;
-        if ((e->mode & SLIP_SLIDE) != 0) linearise_slipping(e, R);
-        return;
-    }
-    const double soft = R + e->compliance;
-    if ((e->mode & SLIP_SLIDE) != 0) {
-        double y[2] = {0, 0};
-        for (int i = 0; i < e->slip_count; ++i) y[i] = e->p[1 + i] - e->w[1 + i] / R;
-        const double yt = length2(y, e->slip_count), norm = 1 / sqrt(1 + mu * mu);
-        double* v = add_basis(e, e->compliance > 0 ? (1 + mu * mu) / (soft + mu * mu * R) : 1 / R);
-        v[0]      = norm;
-        for (int i = 0; i < e->slip_count; ++i) v[1 + i] = norm * mu * y[i] / yt;
-        add_slide(e, 1, y, e->slip_count, mu * f[0], R);
-    } else if ((e->mode & PUSHES) != 0) {
-        add_basis(e, 1 / soft)[0] = 1;
-        for (int i = 0; i < e->slip_count && (e->mode & SLIP_STICK) != 0; ++i)
-            add_basis(e, 1 / R)[1 + i] = 1;
-    }
-    if ((e->mode & SPIN_STICK) != 0) add_basis(e, 1 / (kappa * e->weight[1]))[spin_row(e)] = 1;
-    const int i = roll_row(e);
-    for (int k = 0; k < e->roll_count && (e->mode & ROLL_STICK) != 0; ++k)
-        add_basis(e, 1 / (kappa * e->weight[2]))[i + k] = 1;
-    if ((e->mode & ROLL_SLIDE) != 0) {
-        double       s[2] = {0, 0};
-        const double R2   = kappa * e->weight[2];
-        for (int k = 0; k < e->roll_count; ++k) s[k] = e->p[i + k] - e->w[i + k] / R2;
-        add_slide(e, i, s, e->roll_count, e->rolling * e->radius, R2);
-    }
-}
-
-// Bounded rows: whether the factored matrix still has what stands across the slip.
-static bool slips_alike(const tni_cone_element* e, double R)
-{
-    double       y[TNI_CONE_ROWS], f[TNI_CONE_ROWS], along = 0;
-    const double scale = bounded_force(e, R, e->p, e->w, y, f), size = length(y, e->count);
-    if (e->count == 1 || e->basis_count == 0) return true;
-    for (int b = 0; b < e->basis_count; ++b) {
-        double dot = 0;
-        for (int k = 0; k < e->count; ++k) dot += e->basis[b][k] * y[k];
-        along += dot * dot;
-    }
-    const double g = scale / (R + e->compliance), was = e->stiffness[0];
-    return along <= (1 - TURNED * TURNED) * size * size && g <= BENT * was && was <= BENT * g;
-}
-
-// Whether the factored matrix still has G at w, nearly.
-static bool stands(const tni_cone_element* e, double kappa)
-{
-    double        f[TNI_CONE_ROWS];
-    const uint8_t mode = force_at(e, kappa, e->w, f);
-    if (mode != e->mode) return false;
-    const double R = kappa * e->weight[0];
-    if (e->kind == TNI_CONE_BOUNDED) return mode == SLIP_STICK || slips_alike(e, R);
-    if ((mode & SLIP_SLIDE) == 0 || e->slip_count < 2) return true;
-    double y[2];
-    for (int i = 0; i < 2; ++i) y[i] = e->p[1 + i] - e->w[1 + i] / R;
-    const double yt = length2(y, 2), c = length2(&e->basis[0][1], 2);
-    if (!(e->basis[0][1] * y[0] + e->basis[0][2] * y[1] >= TURNED * c * yt)) return false;
-    const double g = e->friction * f[0] / (R * yt), was = e->basis_count > 1 ? e->stiffness[1] : 0;
-    return g <= BENT * was && was <= BENT * g;
-}
-
-// The natural residual of the exact law, in units of w.
-static double residual_of(const tni_cone_element* e)
-{
-    const double W = e->weight[0];
-    if (e->kind == TNI_CONE_OPEN) return 0;
-    double most = 0;
-    if (e->kind == TNI_CONE_EQUAL) {
-        for (int i = 0; i < e->count; ++i) most = fmax(most, fabs(e->w[i]));
-        return most;
-    }
-    if (e->kind == TNI_CONE_BOUNDED) {
-        double y[TNI_CONE_ROWS], f[TNI_CONE_ROWS];
-        (void)bounded_force(e, e->weight[1], e->f, e->w, y, f);
-        for (int i = 0; i < e->count; ++i) most = fmax(most, e->weight[1] * fabs(e->f[i] - f[i]));
-        return most;
-    }
-    if (e->compliance > 0)
-        most = W * fabs(e->f[0] - fmax(0, (W * e->f[0] - e->w[0]) / (W + e->compliance)));
-    else most = fabs(fmin(e->w[0], W * e->f[0]));
-    if (e->kind == TNI_CONE_ONE_SIDED) return most;
-    const double fn       = fmax(e->f[0], 0);
-    const double disc[3]  = {e->friction * fn, e->spinning * fn, e->rolling * fn};
-    const int    row[3]   = {1, spin_row(e), roll_row(e)};
-    const int    count[3] = {e->slip_count, e->spin_count, e->roll_count};
-    const double lever[3] = {1, e->spinning, e->rolling};
-    for (int k = 0; k < 3; ++k) {
-        double       y[2] = {0, 0}, left[2] = {0, 0};
-        const double Wk = e->weight[k];
-        for (int i = 0; i < count[k] && Wk > 0; ++i)
-            y[i] = e->f[row[k] + i] - e->w[row[k] + i] / Wk;
-        const double size = length2(y, count[k]), scale = size > disc[k] ? disc[k] / size : 1;
-        for (int i = 0; i < count[k]; ++i) left[i] = e->f[row[k] + i] - scale * y[i];
-        most = fmax(most, lever[k] * Wk * length2(left, count[k]));
-    }
-    return most;
 }
 
 // ---- Islands ---------------------------------------------------------------------------------------
@@ -460,7 +190,7 @@ static void pass_through(tni_cone_newton* n, const tni_cone_element* e, const tn
 
 static void set_weights(tni_cone_element* e)
 {
-    const int first = first_rows(e);
+    const int first = tni_cone_first_rows(e);
     double    all   = 0;
     for (int i = 0; i < first; ++i) all += e->W[i];
     e->weight[0] = all / first;
@@ -468,9 +198,10 @@ static void set_weights(tni_cone_element* e)
         e->weight[1] = e->weight[0];
         return;
     }
-    e->weight[1] = e->spin_count > 0 ? e->W[spin_row(e)] : 0;
+    e->weight[1] = e->spin_count > 0 ? e->W[tni_cone_spin_row(e)] : 0;
     e->weight[2] = 0;
-    for (int i = 0; i < e->roll_count; ++i) e->weight[2] += e->W[roll_row(e) + i] / e->roll_count;
+    for (int i = 0; i < e->roll_count; ++i)
+        e->weight[2] += e->W[tni_cone_roll_row(e) + i] / e->roll_count;
 }
 
 // W by row: what each row does to itself through the A nodes, and through the joint of its node: a limit has to
@@ -607,7 +338,7 @@ static double slope_at(const tni_cone_newton* n, const tni_cone_island* island, 
         const tni_cone_element* e = &n->elements[n->order[k]];
         double                  w[TNI_CONE_ROWS], f[TNI_CONE_ROWS];
         for (int i = 0; i < e->count; ++i) w[i] = e->w[i] + a * (e->next_w[i] - e->w[i]);
-        (void)force_at(e, island->kappa, w, f);
+        (void)tni_cone_force(e, island->kappa, w, f);
         for (int i = 0; i < e->count; ++i) sum += (e->next_w[i] - e->w[i]) * (e->linear[i] - f[i]);
     }
     return sum;
@@ -672,7 +403,7 @@ static double take_step(tni_cone_newton* n, tni_cone_island* island, bool whole,
             e->w[i]     = a == 1 ? e->next_w[i] : e->w[i] + a * (e->next_w[i] - e->w[i]);
             e->f[i]     = a == 1 ? e->linear[i] : e->f[i] + a * (e->linear[i] - e->f[i]);
         }
-        island->residual = fmax(island->residual, residual_of(e));
+        island->residual = fmax(island->residual, tni_cone_residual(e));
     }
     return a;
 }
@@ -700,7 +431,7 @@ static bool move_on(tni_cone_newton* n, tni_cone_island* island, double a)
     bool   anew  = false;
     for (int k = island->first; k < island->end; ++k) {
         const tni_cone_element* e = &n->elements[n->order[k]];
-        for (int i = 0; i < first_rows(e); ++i) moved = fmax(moved, fabs(e->moved[i]));
+        for (int i = 0; i < tni_cone_first_rows(e); ++i) moved = fmax(moved, fabs(e->moved[i]));
     }
     const bool still = a == 1 && moved <= 0.1 * island->residual;
     ++island->iterations;
@@ -708,11 +439,12 @@ static bool move_on(tni_cone_newton* n, tni_cone_island* island, double a)
     if (island->kappa > KAPPA_HOLD || still || island->held >= 3) {
         for (int k = island->first; k < island->end; ++k) {
             tni_cone_element* e = &n->elements[n->order[k]];
-            (void)force_at(e, island->kappa, e->w, e->trial);
+            (void)tni_cone_force(e, island->kappa, e->w, e->trial);
             for (int i = 0; i < e->count; ++i) e->p[i] = e->trial[i];
             e->radius = e->trial[0];
-            e->shift =
-                e->kind == TNI_CONE_FRICTION ? e->friction * length2(e->w + 1, e->slip_count) : 0;
+            e->shift  = e->kind == TNI_CONE_FRICTION
+                            ? e->friction * tni_cone_length2(e->w + 1, e->slip_count)
+                            : 0;
         }
         island->held = 0;
     }
@@ -735,8 +467,8 @@ static bool move_on(tni_cone_newton* n, tni_cone_island* island, double a)
     anew                = weigh_bounded(n, island, factor) || anew;
     for (int k = island->first; k < island->end; ++k) {
         tni_cone_element* e = &n->elements[n->order[k]];
-        anew                = anew || !stands(e, island->kappa);
-        (void)force_at(e, island->kappa, e->w, e->trial);
+        anew                = anew || !tni_cone_stands(e, island->kappa);
+        (void)tni_cone_force(e, island->kappa, e->w, e->trial);
     }
     return anew;
 }
@@ -749,19 +481,19 @@ static void grip(tni_cone_element* e, double kappa)
     e->basis_count = 0;
     if (e->kind == TNI_CONE_OPEN) return;
     for (int i = 0; i < e->count; ++i) {
-        const double W = i < first_rows(e) ? e->weight[0]
-                         : i < roll_row(e) ? e->weight[1]
-                                           : e->weight[2];
+        const double W = i < tni_cone_first_rows(e) ? e->weight[0]
+                         : i < tni_cone_roll_row(e) ? e->weight[1]
+                                                    : e->weight[2];
         if (i > 0 && e->kind == TNI_CONE_ONE_SIDED) break;
-        if (W > 0) add_basis(e, 1 / (kappa * W))[i] = 1;
+        if (W > 0) tni_cone_add_basis(e, 1 / (kappa * W))[i] = 1;
     }
 }
 
 static double radius_of(const tni_cone_element* e, int row, double kappa)
 {
-    return kappa * (row < first_rows(e) ? e->weight[0]
-                    : row < roll_row(e) ? e->weight[1]
-                                        : e->weight[2]);
+    return kappa * (row < tni_cone_first_rows(e) ? e->weight[0]
+                    : row < tni_cone_roll_row(e) ? e->weight[1]
+                                                 : e->weight[2]);
 }
 
 // A step of ADMM, after a solve in which every row grips about (z, p): the answer meets momentum and joints, then
@@ -780,11 +512,12 @@ static void split_step(tni_cone_newton* n, tni_cone_island* island, double* x)
             e->w[i] = e->next_w[i];
             e->f[i] = e->linear[i];
         }
-        island->residual = fmax(island->residual, residual_of(e));
-        e->shift =
-            e->kind == TNI_CONE_FRICTION ? e->friction * length2(e->z + 1, e->slip_count) : 0;
-        e->radius = fmax(0, e->p[0]);
-        (void)force_at(e, island->kappa, v, f);
+        island->residual = fmax(island->residual, tni_cone_residual(e));
+        e->shift         = e->kind == TNI_CONE_FRICTION
+                               ? e->friction * tni_cone_length2(e->z + 1, e->slip_count)
+                               : 0;
+        e->radius        = fmax(0, e->p[0]);
+        (void)tni_cone_force(e, island->kappa, v, f);
         for (int i = 0; i < e->count; ++i) {
             const double z = v[i] + radius_of(e, i, island->kappa) * (f[i] - e->p[i]);
             apart += (e->next_w[i] - z) * (e->next_w[i] - z);
@@ -817,7 +550,7 @@ static void aim(tni_cone_newton* n, const tni_cone_island* island)
 static void aside(tni_cone_element* e)
 {
     const bool opens = !(e->p[0] > 0);
-    const bool slips = length2(e->p + 1, e->slip_count) >= HELD * e->friction * e->p[0];
+    const bool slips = tni_cone_length2(e->p + 1, e->slip_count) >= HELD * e->friction * e->p[0];
     if (e->kind == TNI_CONE_BOUNDED) e->weight[0] = e->weight[1];
     for (int i = 0; i < e->count; ++i) {
         const bool free =
@@ -853,7 +586,8 @@ static void guess_rates(tni_cone_element* e)
     if (e->kind == TNI_CONE_BOUNDED && e->count == 1)
         held = e->p[0] != 0 && e->p[0] > within * e->low && e->p[0] < within * e->high;
     else if (e->kind == TNI_CONE_BOUNDED)
-        held = length(e->p, e->count) > 0 && length(e->p, e->count) < within * e->high;
+        held = tni_cone_length(e->p, e->count) > 0 &&
+               tni_cone_length(e->p, e->count) < within * e->high;
     for (int i = 0; i < e->count; ++i) e->w[i] = held ? 0 : e->c[i];
     if (!held || !(e->compliance > 0)) return;
     for (int i = 0; i < (e->kind == TNI_CONE_BOUNDED ? e->count : 1); ++i)
@@ -882,12 +616,13 @@ static void start(tni_cone_newton* n, tni_cone_island* island, const tni_cone_op
         else guess_rates(e);
         if (!known && e->kind == TNI_CONE_FRICTION && is_crowd(island, options->crowded))
             for (int i = 1; i < e->count; ++i) e->w[i] = e->c[i];
-        e->shift =
-            e->kind == TNI_CONE_FRICTION ? e->friction * length2(e->w + 1, e->slip_count) : 0;
-        (void)force_at(e, island->kappa, e->w, e->trial);
+        e->shift = e->kind == TNI_CONE_FRICTION
+                       ? e->friction * tni_cone_length2(e->w + 1, e->slip_count)
+                       : 0;
+        (void)tni_cone_force(e, island->kappa, e->w, e->trial);
     }
     for (int k = island->first; k < island->end && !anew; ++k)
-        anew = !stands(&n->elements[n->order[k]], island->kappa);
+        anew = !tni_cone_stands(&n->elements[n->order[k]], island->kappa);
     island->factored   = !anew;
     island->active     = true;
     island->iterations = island->stalled = island->held = 0;
@@ -914,7 +649,7 @@ static tn_result factor(tni_cone_newton* n, tni_saddle* saddle, tni_cone_island*
     for (int k = island->first; k < island->end; ++k) {
         tni_cone_element* e = &n->elements[n->order[k]];
         if (island->splits) grip(e, island->kappa);
-        else linearise(e, island->kappa);
+        else tni_cone_linearise(e, island->kappa);
         write_blocks(n, e);
     }
     ++island->factor_count;
@@ -1107,7 +842,7 @@ tn_result tni_cone_newton_solve(tni_cone_newton* n, const double* rhs,
     *residual              = 0;
     *worst                 = -1;
     for (int i = 0; i < n->count && result == TN_OK; ++i) {
-        const double r = residual_of(&n->elements[i]);
+        const double r = tni_cone_residual(&n->elements[i]);
         if (!(r <= *residual)) *residual = r, *worst = i;
     }
     return result;

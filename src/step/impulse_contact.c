@@ -38,12 +38,11 @@ enum {
     HASTY_CROWD  = 50,  // where something approaches fast
     CROWD_MORE   = 2,
     CROWD_PARTS  = 5,
-    FREEZE_ROUND =
-        0,           // of a crowd: after it, the joints are closed with the active sets as they are
-    LOOK_ROUND  = 1, // after it, contacts are looked for again
-    CROWD_STEPS = 60,  // of the Newton method for contacts, all rounds together
-    STEPS_MAX   = 600, // of fewer; crowds take few in a round
-    FAR         = 1000
+    FREEZE_ROUND = 0,   // of a crowd: after it, active sets stay as they are
+    LOOK_ROUND   = 1,   // of a crowd: after it, contacts are looked for again
+    CROWD_STEPS  = 60,  // of the Newton method for contacts, all rounds together
+    STEPS_MAX    = 600, // the same without a crowd
+    FAR          = 1000 // joint tolerances: farther off, springs may wait
 };
 
 // A gap [m or rad], or a speed [m/s or rad/s], that counts as zero.
@@ -56,17 +55,15 @@ static const double landing_gap = 1e-5;
 static const double slip_tolerance = 1e-6;
 // Growth of the penetration in a step beyond which the step is too long [m or rad].
 static const double penetration_growth = 2e-4;
-static const double crowd_growth =
-    2e-2; // the same among many contacts: no piece for the sake of one
-static const double lost         = 1e-2; // error of rounds that run away, likewise
+static const double crowd_growth       = 2e-2; // the same in a crowd
+static const double lost               = 1e-2; // error of rounds that run away, likewise
 static const double gap_accepted = 1e-4; // error of gaps at the end, likewise, with few contacts
 static const double share        = 0.02; // of the kinetic energy that contacts and limits may add
 static const double near_enough  = 1e-7; // of gaps and slips, with implicit springs [m]
 static const double creep        = 1e-9; // of what friction holds, or a motor, in a step [m or rad]
 static const double soft_enough  = 1e-7; // of displacements by springs, likewise [m or rad]
-static const double lawful =
-    10; // residual of the laws of contacts that is good enough, beside their tolerance
-static const double hasty         = 2;    // approach, in a violent motion [m/s or rad/s]
+static const double lawful = 10; // residual of contact laws that will do, beside their tolerance
+static const double hasty  = 2;  // approach, in a violent motion [m/s or rad/s]
 static const double crowd_depth   = 1e-4; // penetration that is left alone among many contacts [m]
 static const double removed_share = 0.8;  // of a penetration that is removed in one step
 
@@ -153,11 +150,11 @@ static void set_targets(tni_unilateral* unilateral, double h)
     if (unilateral->soft && h < HUGE_VAL) tni_impulse_kick_soft(unilateral, h);
 }
 
-static void set_all_targets(tn_stepper* s, int from, double h)
+static void set_all_targets(tn_stepper* s, double h)
 {
     tni_unilaterals* a = tni_stops_of(s);
     tni_impulse_weigh_soft(s);
-    for (int i = from; i < a->unilateral_count; ++i) set_targets(&a->unilaterals[i], h);
+    for (int i = 0; i < a->unilateral_count; ++i) set_targets(&a->unilaterals[i], h);
 }
 
 // ---- Impacts ------------------------------------------------------------------------------------
@@ -454,7 +451,7 @@ static tn_result find_and_strike(tn_stepper* s, double h, int* impacts, tn_step_
         if (result == TN_OK && ++*impacts <= impact_rounds_max(s))
             result = solve_impacts(s, h, &hit, report, why);
     }
-    if (result == TN_OK) set_all_targets(s, 0, h);
+    if (result == TN_OK) set_all_targets(s, h);
     return result;
 }
 
