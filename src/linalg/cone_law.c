@@ -57,7 +57,7 @@ uint8_t tni_cone_force(const tni_cone_element* e, double kappa, const double* w,
     double       y[2] = {0, 0};
     const double mu   = e->friction;
     for (int i = 0; i < e->slip_count; ++i) y[i] = e->p[1 + i] - w[1 + i] / R;
-    const double yt = tni_cone_length2(y, e->slip_count);
+    const double yt = tni_cone_length(y, e->slip_count);
     if (yt <= mu * yn) {
         if (!(yn > 0)) return 0;
         f[0] = yn;
@@ -83,7 +83,7 @@ uint8_t tni_cone_force(const tni_cone_element* e, double kappa, const double* w,
         const double bound = e->rolling * e->radius, R2 = kappa * e->weight[2];
         double       s[2] = {0, 0};
         for (int k = 0; k < e->roll_count && R2 > 0; ++k) s[k] = e->p[i + k] - w[i + k] / R2;
-        const double size  = tni_cone_length2(s, e->roll_count),
+        const double size  = tni_cone_length(s, e->roll_count),
                      scale = size > bound ? bound / size : 1;
         for (int k = 0; k < e->roll_count; ++k) f[i + k] = scale * s[k];
         if (R2 > 0 && bound > 0) mode |= size > bound ? ROLL_SLIDE : ROLL_STICK;
@@ -102,7 +102,7 @@ double* tni_cone_add_basis(tni_cone_element* e, double stiffness)
 // Directions across a slide y of a disc of rows from `row` on whose force has the size f.
 static void add_slide(tni_cone_element* e, int row, const double* y, int count, double f, double R)
 {
-    const double size = tni_cone_length2(y, count);
+    const double size = tni_cone_length(y, count);
     if (count < 2 || !(size > 0) || !(f > 0)) return;
     double* v  = tni_cone_add_basis(e, f / (R * size));
     v[row]     = -y[1] / size;
@@ -154,7 +154,7 @@ void tni_cone_linearise(tni_cone_element* e, double kappa)
     if ((e->mode & SLIP_SLIDE) != 0) {
         double y[2] = {0, 0};
         for (int i = 0; i < e->slip_count; ++i) y[i] = e->p[1 + i] - e->w[1 + i] / R;
-        const double yt = tni_cone_length2(y, e->slip_count), norm = 1 / sqrt(1 + mu * mu);
+        const double yt = tni_cone_length(y, e->slip_count), norm = 1 / sqrt(1 + mu * mu);
         double*      v =
             tni_cone_add_basis(e, e->compliance > 0 ? (1 + mu * mu) / (soft + mu * mu * R) : 1 / R);
         v[0] = norm;
@@ -204,7 +204,7 @@ bool tni_cone_stands(const tni_cone_element* e, double kappa)
     if ((mode & SLIP_SLIDE) == 0 || e->slip_count < 2) return true;
     double y[2];
     for (int i = 0; i < 2; ++i) y[i] = e->p[1 + i] - e->w[1 + i] / R;
-    const double yt = tni_cone_length2(y, 2), c = tni_cone_length2(&e->basis[0][1], 2);
+    const double yt = tni_cone_length(y, 2), c = tni_cone_length(&e->basis[0][1], 2);
     if (!(e->basis[0][1] * y[0] + e->basis[0][2] * y[1] >= TURNED * c * yt)) return false;
     const double g = e->friction * f[0] / (R * yt), was = e->basis_count > 1 ? e->stiffness[1] : 0;
     return g <= BENT * was && was <= BENT * g;
@@ -240,10 +240,10 @@ double tni_cone_residual(const tni_cone_element* e)
         const double Wk = e->weight[k];
         for (int i = 0; i < count[k] && Wk > 0; ++i)
             y[i] = e->f[row[k] + i] - e->w[row[k] + i] / Wk;
-        const double size  = tni_cone_length2(y, count[k]),
+        const double size  = tni_cone_length(y, count[k]),
                      scale = size > disc[k] ? disc[k] / size : 1;
         for (int i = 0; i < count[k]; ++i) left[i] = e->f[row[k] + i] - scale * y[i];
-        most = fmax(most, lever[k] * Wk * tni_cone_length2(left, count[k]));
+        most = fmax(most, lever[k] * Wk * tni_cone_length(left, count[k]));
     }
     return most;
 }

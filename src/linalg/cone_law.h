@@ -63,11 +63,6 @@ typedef struct tni_cone_element {
     uint8_t mode; ///< active set in the factored matrix
 } tni_cone_element;
 
-TNI_INLINE double tni_cone_length2(const double* v, int n)
-{
-    return n == 2 ? sqrt(v[0] * v[0] + v[1] * v[1]) : n == 1 ? fabs(v[0]) : 0;
-}
-
 TNI_INLINE double tni_cone_length(const double* v, int n)
 {
     double sum = 0;

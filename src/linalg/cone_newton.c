@@ -443,7 +443,7 @@ static bool move_on(tni_cone_newton* n, tni_cone_island* island, double a)
             for (int i = 0; i < e->count; ++i) e->p[i] = e->trial[i];
             e->radius = e->trial[0];
             e->shift  = e->kind == TNI_CONE_FRICTION
-                            ? e->friction * tni_cone_length2(e->w + 1, e->slip_count)
+                            ? e->friction * tni_cone_length(e->w + 1, e->slip_count)
                             : 0;
         }
         island->held = 0;
@@ -514,7 +514,7 @@ static void split_step(tni_cone_newton* n, tni_cone_island* island, double* x)
         }
         island->residual = fmax(island->residual, tni_cone_residual(e));
         e->shift         = e->kind == TNI_CONE_FRICTION
-                               ? e->friction * tni_cone_length2(e->z + 1, e->slip_count)
+                               ? e->friction * tni_cone_length(e->z + 1, e->slip_count)
                                : 0;
         e->radius        = fmax(0, e->p[0]);
         (void)tni_cone_force(e, island->kappa, v, f);
@@ -550,7 +550,7 @@ static void aim(tni_cone_newton* n, const tni_cone_island* island)
 static void aside(tni_cone_element* e)
 {
     const bool opens = !(e->p[0] > 0);
-    const bool slips = tni_cone_length2(e->p + 1, e->slip_count) >= HELD * e->friction * e->p[0];
+    const bool slips = tni_cone_length(e->p + 1, e->slip_count) >= HELD * e->friction * e->p[0];
     if (e->kind == TNI_CONE_BOUNDED) e->weight[0] = e->weight[1];
     for (int i = 0; i < e->count; ++i) {
         const bool free =
@@ -617,7 +617,7 @@ static void start(tni_cone_newton* n, tni_cone_island* island, const tni_cone_op
         if (!known && e->kind == TNI_CONE_FRICTION && is_crowd(island, options->crowded))
             for (int i = 1; i < e->count; ++i) e->w[i] = e->c[i];
         e->shift = e->kind == TNI_CONE_FRICTION
-                       ? e->friction * tni_cone_length2(e->w + 1, e->slip_count)
+                       ? e->friction * tni_cone_length(e->w + 1, e->slip_count)
                        : 0;
         (void)tni_cone_force(e, island->kappa, e->w, e->trial);
     }

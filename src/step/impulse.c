@@ -661,9 +661,11 @@ static tn_result substep(tn_stepper* s, double h, int level, gaining may, double
         result = land(s, h, report, why);
         if (result == TN_OK) {
             result = judge(s, level, may, before, &gain, report);
-            if (result != TN_OK) forget_try(report, &found);
-            if (result != TN_OK) tni_energy_back(s);
-            if (result != TN_OK) s->now_factored = false;
+            if (result != TN_OK) {
+                forget_try(report, &found);
+                tni_energy_back(s);
+                s->now_factored = false;
+            }
             if (result == WORSE) return result;
         }
     } else if (level == HALVINGS_MAX) {
@@ -706,11 +708,12 @@ static tn_result substeps(tn_stepper* s, double h, tn_step_report* report, tn_wh
 {
     const double end   = tni_time_after(s->now.time, h);
     const bool   crowd = s->impulse.soft != NULL && s->impulse.warm_start.count > CROWD;
-    const double turns = ceil(h * fastest_turn(s) / (crowd ? crowd_turn_max : turn_max));
+    const double turn  = crowd ? crowd_turn_max : turn_max;
+    const double turns = ceil(h * fastest_turn(s) / turn);
     if (!(turns <= SUBSTEPS_MAX))
         return tni_fail(why, TN_ERR_DIVERGED,
                         "a body rotates by %.3g rad in one step: take a smaller step",
-                        turns * turn_max);
+                        turns * turn);
     const int count = turns > 1 ? (int)turns : 1;
     for (int i = 0; i < count; ++i) {
         if (i > 0) tni_accept_substep(s);

@@ -109,6 +109,24 @@ TEST(a_plant_in_the_wind_stays_whole)
     rig_free(&r);
 }
 
+// Several hundred contacts and limits: laws are met roughly then, joints are not.
+TEST(a_crowd_that_falls_stays_together)
+{
+    rig      r    = auto_builtin("ragdoll_pile:n=10");
+    rig_fall fall = rig_fall_begin(&r);
+    int      most = 0;
+    for (int i = 0; i < 90 && rig_step(&r, auto_h); ++i) {
+        rig_fall_note(&r, &fall);
+        CHECK_INT(r.report.unclosed_count, 0);
+        CHECK_LESS(r.report.deepest, 0.05);
+        if (r.report.automatic.contact_count > most) most = r.report.automatic.contact_count;
+    }
+    CHECK(most > 100);
+    CHECK_LESS(fall.growth, 0.1);
+    CHECK_LESS(r.joint_error, 1.001e-9);
+    rig_free(&r);
+}
+
 TEST(people_who_fall_lose_energy_and_stay_together)
 {
     rig      r    = auto_builtin("ragdoll_pile:n=2");

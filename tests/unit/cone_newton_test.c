@@ -186,3 +186,20 @@ TEST(kinds_without_friction)
     for (int k = 0; k < 3; ++k) CHECK_LESS(fabs(e[2].w[k]), 1e-8);
     tni_arena_free(&p.arena);
 }
+
+// A limit on the tilt of what does not tilt has no direction: its row is rounding, and so is what it could push.
+TEST(a_row_without_a_direction_pushes_nothing)
+{
+    test_random r = {5};
+    problem     p;
+    make(&p, &r, 3, 0.5, false);
+    tni_cone_element* e = &p.newton.elements[1];
+    e->kind             = TNI_CONE_ONE_SIDED;
+    for (int side = 0; side < e->side_count; ++side)
+        for (int k = 0; k < DIM; ++k) p.J[1][side][k] *= 1e-13;
+    e->c[0] = -1; // it would have to move
+    tni_cone_newton_begin(&p.newton, p.saddle, NULL);
+    solve(&p, false);
+    CHECK(e->f[0] == 0);
+    tni_arena_free(&p.arena);
+}
